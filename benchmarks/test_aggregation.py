@@ -59,7 +59,7 @@ def floor(aggregation: Aggregation, said: Study, *, tight: bool) -> Callable[[],
         posterior = fill.args[1]
         assert isinstance(posterior, Posterior)
         shapes = posterior.shapes
-        counts = sample_plackett_luce(posterior, keys, (0, n_cases), 1, WARMUP, values)
+        counts = sample_plackett_luce(posterior, keys, np.arange(n_cases), 1, WARMUP, values)
     else:
         shapes, columns = fill.args[:2]
         counts = sample_dirichlet(shapes, columns, keys, (0, n_cases), values)

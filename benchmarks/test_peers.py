@@ -95,7 +95,7 @@ def our_sampling(case: Case, *, draws: int = 20_000) -> tuple[Callable[[], objec
     _, posterior, keys, *_ = sampler.fill.args
     assert isinstance(posterior, Posterior)
     values = np.empty((draws, len(case.support) + 1))
-    return lambda: sample_plackett_luce(posterior, keys, (0, 1), 1, WARMUP, values.reshape(-1)), values
+    return lambda: sample_plackett_luce(posterior, keys, np.arange(1), 1, WARMUP, values.reshape(-1)), values
 
 
 def work_seconds(function: Callable[[], object]) -> float:

@@ -1,11 +1,14 @@
-"""Call a command of the command line within the tests."""
+"""Call a command of the command line within the tests, or a program as a process of its own."""
 
 import io
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,3 +67,17 @@ def told(place: Path, *words: object, columns: int | None = None, piped: bool = 
         patch.setattr(sys, "argv", ["dissensus", *map(str, words)])
         code = exit_code()
     return Outcome(code, out.getvalue(), err.getvalue())
+
+
+def printed(*words: object, place: Path | None = None, **environment: Any) -> str:
+    """Run a program, or Python where the first word is an option of it or a script, and return what it prints.
+
+    The environment is that of the tests, with what is given in place of it, or taken away if that is nothing.
+    """
+    command = [str(word) for word in words]
+    if command[0].startswith("-") or command[0].endswith(".py"):
+        command.insert(0, sys.executable)
+    here = {name: value for name, value in (os.environ | environment).items() if value is not None}
+    done = subprocess.run(command, cwd=place, env=here, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -145,7 +146,7 @@ def pairwise_agreement(said: ds.Study, depth: int) -> list[tuple[str, str, int, 
 # Krippendorff's alpha ------------------------------------------------------------------------------------
 
 Blocks = list[set[int]]
-Distance = Callable[[Blocks, Blocks], float]
+Distance = Callable[[Any, Any], float]
 
 
 def first_choice_distance(a: Blocks, b: Blocks) -> float:
@@ -178,8 +179,8 @@ def overlap_distance(depth: int, n_conditions: int) -> Distance:
     return distance
 
 
-def alpha(cases: list[list[Blocks]], distance: Distance) -> float:
-    """One minus observed over expected disagreement, over all ordered pairs of different rankings."""
+def alpha(cases: Sequence[Sequence[Any]], distance: Distance) -> float:
+    """One minus observed over expected disagreement, over all ordered pairs of different opinions."""
     units = [unit for unit in cases if len(unit) > 1]
     n = sum(len(unit) for unit in units)
     observed = 0.0
@@ -189,7 +190,7 @@ def alpha(cases: list[list[Blocks]], distance: Distance) -> float:
     pooled = [ranking for unit in units for ranking in unit]
     total = sum(distance(pooled[i], pooled[j]) for i in range(n) for j in range(n) if i != j)
     expected = total / (n * (n - 1)) if n else 0.0
-    return 1 - observed / expected if expected > 1e-12 else float("nan")
+    return 1 - observed / expected if expected > 1e-14 else float("nan")
 
 
 def blocks_by_case(said: ds.Study) -> list[list[Blocks]]:
@@ -213,13 +214,9 @@ def number_distance(distance: str, pooled: list[float]) -> Callable[[float, floa
 
 
 def alpha_of_numbers(cases: Sequence[Sequence[float]], distance: str) -> float:
-    """One minus observed over expected disagreement, over all ordered pairs of different values."""
+    """The same of numbers."""
     units = [list(unit) for unit in cases if len(unit) > 1]
-    pooled = [value for unit in units for value in unit]
-    delta, n = number_distance(distance, pooled), len(pooled)
-    observed = sum(delta(a, b) / (len(unit) - 1) for unit in units for a in unit for b in unit) / max(n, 1)
-    expected = sum(delta(a, b) for a in pooled for b in pooled) / max(n * (n - 1), 1)
-    return 1 - observed / expected if expected > 0 else float("nan")
+    return alpha(units, number_distance(distance, [value for unit in units for value in unit]))
 
 
 # Kappas and correlations ---------------------------------------------------------------------------------
@@ -281,17 +278,6 @@ def mean_cohen_kappa(table: Table, least: int, n_conditions: int, credit: str) -
     values = [cohen_kappa(table, pair, n_conditions, credit) for pair in pairs]
     defined = [value for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else float("nan")
-
-
-def intraclass(scores: Array) -> tuple[float, float]:
-    """ICC(2,1) and ICC(2,k) by the analysis of variance of a full table of cases and annotators."""
-    n, k = scores.shape
-    rows, columns = scores.mean(axis=1), scores.mean(axis=0)
-    msr = k * np.sum((rows - scores.mean()) ** 2) / (n - 1)
-    msc = n * np.sum((columns - scores.mean()) ** 2) / (k - 1)
-    mse = np.sum((scores - rows[:, None] - columns + scores.mean()) ** 2) / ((n - 1) * (k - 1))
-    single = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
-    return float(single), float((msr - mse) / (msr + (msc - mse) / n))
 
 
 def variance_components(rows: list[tuple[int, int, float]]) -> Array:

@@ -1,6 +1,5 @@
 """No page, docstring, template or sentence claims what the data do not tell."""
 
-import math
 import re
 from functools import cache
 from pathlib import Path
@@ -91,7 +90,7 @@ def told(named: int | None, **options: str) -> str:
     names = None if named is None else own
     said = ds.Study.from_rankings(rankings, ["a", "b", "c"], annotator_names=names)
     result = ds.evaluate(said, {"A": [[0.6, 0.3, 0.1]] * 40}, aggregations=[PlackettLuce(1)], draws=60, **options)  # type: ignore[arg-type]
-    one = sentences.leading(result, result.to_frame())[0]
+    one = sentences.side_by_side(result, result.to_frame())[0]
     return " ".join(sentences.shares(result, one.adjusted or {}))
 
 
@@ -101,14 +100,3 @@ def test_intervals_without_the_part_of_the_annotators_say_why() -> None:
     assert f"{lacking}they count as fixed." in told(4, annotators="fixed")
     assert f"{lacking}fewer than 3 of them share 10 cases" in told(150)
     assert lacking not in told(4)
-
-
-def test_shares_of_the_variance_add_up_and_name_their_parts() -> None:
-    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.01, "fit_sd": math.nan, "family_sd": math.nan}
-    result = simulated(TopKAccuracy(1), seed=1)
-    (said,) = sentences.shares(result, row)
-    assert said.replace("\N{NO-BREAK SPACE}", " ") == (
-        "Sources of uncertainty: cases 64 %, annotators 29 %, draws 7 %."
-    )
-    alone = sentences.shares(result, {**row, "annotator_sd": math.nan, "draw_sd": 0.0})
-    assert alone[0].replace("\N{NO-BREAK SPACE}", " ") == "Sources of uncertainty: cases 100 %."

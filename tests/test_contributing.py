@@ -1,25 +1,19 @@
 """CONTRIBUTING.md tells the truth: the walk of one case is that of a trace, files exist, layers are those checked."""
 
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
-import pytest
+from command_calls import printed
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 WALK = TEXT.partition("## The walk of one case")[2].partition("```text\n")[2].partition("```")[0]
 
 
-def test_the_walk_is_that_of_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_walk_is_that_of_a_trace(tmp_path: Path) -> None:
     """In a process of its own, since modules that are imported already run none of their functions on the way in."""
-    monkeypatch.chdir(tmp_path)
-    command = [sys.executable, str(ROOT / "tests" / "walk.py")]
-    here = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    told = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8", env=here).stdout
+    told = printed(ROOT / "tests" / "walk.py", place=tmp_path, PYTHONPATH=str(ROOT / "src"))
     traced = [line.split(".py")[0] for line in told.splitlines() if re.match(r"[\w/]+\.py", line)]
     assert len(traced) > 60
     assert [line.split(".py")[0] for line in WALK.splitlines()] == traced

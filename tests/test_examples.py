@@ -4,13 +4,11 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from dissensus.cli import main
+from command_calls import printed, told
 from notebooks import code_cells, outputs
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -31,10 +29,7 @@ def test_every_script_and_notebook_is_listed_and_tested() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts(script: str, tmp_path: Path) -> None:
-    command = [sys.executable, str(EXAMPLES / script)]  # a process of its own: what it declares must not stay
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert SCRIPTS[script] in done.stdout
+    assert SCRIPTS[script] in printed(EXAMPLES / script, place=tmp_path)  # what it declares must not stay
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
@@ -53,17 +48,9 @@ def test_notebooks_run_and_show_what_they_hold(path: Path) -> None:
             assert "text/html" not in one.get("data", {}) or "<script" not in "".join(one["data"]["text/html"])
 
 
-def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES / "data", tmp_path / "data")
-    monkeypatch.chdir(tmp_path)
-    said = []
-    for command in COMMANDS:
-        monkeypatch.setattr(sys, "argv", shlex.split(command))
-        with pytest.raises(SystemExit) as leaving:
-            main()
-        printed = capsys.readouterr()
-        assert not leaving.value.code, printed.err
-        said.append(printed.out)
+    said = [told(tmp_path, *shlex.split(command)[1:], piped=True).done().out for command in COMMANDS]
     assert len(said) == 5
     assert re.search(r"cases\s+40\b", said[0])
     assert "Birch" in said[-1]

@@ -1,9 +1,8 @@
 """What must stay light: importing the package, and the command line up to its help."""
 
-import subprocess
-import sys
-
 import pytest
+
+from command_calls import printed
 
 HEAVY = {"numpy", "polars", "numba", "scipy", "pandas", "pyarrow", "altair", "vl_convert", "jinja2"}
 
@@ -37,9 +36,7 @@ def test_nothing_heavy_is_imported(statement: str, heavy: set[str]) -> None:
 
 
 def imported_by(statement: str) -> set[str]:
-    script = f"import sys\n{statement}\nprint(*sys.modules)"
-    outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return set(outcome.stdout.split("\n")[-2].split())
+    return set(printed("-c", f"import sys\n{statement}\nprint(*sys.modules)").split("\n")[-2].split())
 
 
 def test_a_metric_is_found_by_its_id_without_the_others() -> None:

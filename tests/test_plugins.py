@@ -3,11 +3,11 @@ CONTRIBUTING.md, one file each, seen from Python, on the command line, in the me
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from command_calls import printed
 
 ROOT = Path(__file__).resolve().parents[1]
 GROUPS = {what: f"dissensus.{what}s" for what in ("metric", "aggregation", "format", "section")}
@@ -40,11 +40,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(installed: Path, *command: str, cwd: Path | None = None) -> str:
     path = os.pathsep.join([str(installed), str(ROOT / "src")])
-    here = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "NO_COLOR": "1"}
-    words = [sys.executable, *command]
-    outcome = subprocess.run(words, check=False, capture_output=True, text=True, cwd=cwd, env=here)
-    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
-    return outcome.stdout
+    return printed(*command, place=cwd, PYTHONPATH=path, COLUMNS="200", NO_COLOR="1")
 
 
 MAIN = ("-c", "from dissensus.cli import main; main()")

@@ -50,14 +50,19 @@ def draw(*specs: str, question: Any = "conditions") -> None:
         list(draws_of(spec, question))
 
 
-def split_rests() -> None:
+def split_rests(drawn: ds.Plausibilities) -> None:
+    """Ask draws for conditions that nobody mentioned."""
+    for batch in drawn:
+        batch.dense()
+        batch.greatest_worth(0, np.arange(batch.n_conditions, dtype=float))
+        batch.plausibility_of(0, 5, np.arange(3))
+
+
+def draw_rests() -> None:
     """Draw from Dirichlet distributions, and ask for conditions that nobody mentioned, alike or not."""
     draw("probabilistic-inverse-rank:10")
     for spec in ("dirichlet", "dirichlet:prior=frequency:alpha=5"):
-        for batch in draws_of(spec):
-            batch.dense()
-            batch.greatest_worth(0, np.arange(batch.n_conditions, dtype=float))
-            batch.plausibility_of(0, 5, np.arange(3))
+        split_rests(draws_of(spec))
 
 
 def estimate() -> None:
@@ -74,9 +79,10 @@ def rate() -> None:
 
 
 def ask_for_certainty() -> None:
-    """Ask how certain draws without ties are, summarise and diagnose them."""
+    """Ask how certain draws without ties are, of what nobody mentioned too, summarise and diagnose them."""
     drawn = draws_of("dirichlet:prior=frequency:alpha=5")
     drawn.summary()
+    split_rests(drawn)
     ds.certainty.annotation_certainty(drawn, top=2)
     ds.aggregations.sampling_diagnostics(drawn)
 
@@ -130,7 +136,7 @@ EXERCISES: dict[str, Callable[[], None]] = {
     "calibration": hold_out,
     "evaluation": judge_beside_annotators,
     "metrics": judge_otherwise,
-    "dirichlet": split_rests,
+    "dirichlet": draw_rests,
     "ties": ask_for_ties,
     "certainty": ask_for_certainty,
 }

@@ -386,7 +386,7 @@ class Batch:
         >>> batch.means()
         array([0.75, 0.25, 0.  ])
         """
-        means = np.concatenate([draws.mean(axis=0) for draws in self.by_case()])
+        means = np.concatenate([np.einsum("dk->k", draws) for draws in self.by_case()]) / self.n_draws
         if self.is_mentioned is None:
             return means
         # The unmentioned conditions of the support have their part of the rest, on average.

@@ -1,29 +1,23 @@
 """Coefficients of agreement against naive twins and published values, their intervals, and bad input."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 import dissensus as ds
 import naive_agreement as naive
-from dissensus import DissensusError, Study
 from dissensus.agreement import agreement_measures, coefficients, cohen_kappa
 from dissensus.agreement.coefficients import Alpha, Table, disagreement_of, krippendorff_alpha
+from refusals import refused
 from shared_data import dermatology, needs_shared
 from strategies import rankings
 
-NOMINAL = ("alpha-nominal", "fleiss-kappa", "cohen-kappa", "gwet-ac1")
-GRADED = (
-    *("alpha-ordinal", "alpha-interval", "cohen-kappa-linear", "cohen-kappa-quadratic"),
-    *("gwet-ac2-linear", "gwet-ac2-quadratic"),
-)
+NOMINAL, GRADED = coefficients.OF_LABELS, coefficients.OF_GRADES
 CREDITS = ("none", "linear", "quadratic")
 PEOPLE = ("Ada", "Bo", "Cy", "Di")
 TARGETS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
@@ -55,13 +49,6 @@ def disputed(n_cases: int, seed: int = 0, **more: Any) -> ds.Study:
     truth = rng.integers(4, size=(n_cases, 1))
     said = np.where(rng.random((n_cases, 3)) < 0.6, truth, rng.integers(4, size=(n_cases, 3)))
     return study_of([dict(zip(PEOPLE, map(int, row), strict=False)) for row in said], **more)
-
-
-def rated(n_cases: int, seed: int) -> ds.Study:
-    """Simulate ratings of which half the variance lies between cases; the annotators are always the same five."""
-    rng = np.random.default_rng(seed)
-    shifts = np.array([-0.6, -0.2, 0.0, 0.3, 0.5])
-    return ratings_of(rng.normal(size=(n_cases, 1)) + shifts + 0.9 * rng.normal(size=(n_cases, 5)))
 
 
 # Published -----------------------------------------------------------------------------------------------
@@ -125,17 +112,6 @@ def test_published_examples_have_the_published_values(study: Any, measure: str, 
 # By another route ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("credit", CREDITS)
-@given(pairs=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=20))
-def test_two_annotators_have_the_kappa_of_scikit_learn(credit: Any, pairs: list[tuple[int, int]]) -> None:
-    assume(len({code for pair in pairs for code in pair}) > 1)
-    table = [{"Ada": a, "Bo": b} for a, b in pairs]
-    weights = None if credit == "none" else credit
-    expected = cohen_kappa_score(*zip(*pairs, strict=True), labels=range(4), weights=weights)
-    found = coefficients.mean_kappa(Table.of(study_of(table)), credit, least=1).values(np.ones((1, len(table))))[0]
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
 @given(table=TABLES, times=st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_kappas_of_repeated_cases_equal_all_pairs_written_out(table: naive.Table, times: list[int]) -> None:
     repeated = [case for case, count in zip(table, times, strict=False) for _ in range(count)]
@@ -150,19 +126,8 @@ def test_kappas_of_repeated_cases_equal_all_pairs_written_out(table: naive.Table
             np.testing.assert_allclose(gwet, naive.gwet_coefficient(repeated, 4, credit), atol=1e-12)
         cohen = coefficients.mean_kappa(table_of_choices, credit, least=1).values(counts)[0]  # type: ignore[arg-type]
         np.testing.assert_allclose(cohen, naive.mean_cohen_kappa(repeated, 1, 4, credit), atol=1e-12)
-
-
-@given(table=TABLES)
-def test_pairs_need_enough_common_cases(table: naive.Table) -> None:
-    found = coefficients.mean_kappa(Table.of(study_of(table)), "none", least=3).values(np.ones((1, len(table))))[0]
+    found = coefficients.mean_kappa(table_of_choices, "none", least=3).values(np.ones((1, len(table))))[0]
     np.testing.assert_allclose(found, naive.mean_cohen_kappa(table, 3, 4, "none"), atol=1e-12)
-
-
-def test_full_tables_have_the_correlations_of_the_analysis_of_variance() -> None:
-    scores = 1e4 + np.random.default_rng(0).normal(size=(12, 5)) + np.arange(12)[:, None] / 5
-    single, averaged = naive.intraclass(scores)
-    assert value(ratings_of(scores), "icc-2-1") == pytest.approx(single, abs=1e-9)
-    assert value(ratings_of(scores), "icc-2-k") == pytest.approx(averaged, abs=1e-9)
 
 
 @given(seed=st.integers(0, 1000))
@@ -171,7 +136,8 @@ def test_components_of_incomplete_panels_are_those_of_quadratic_forms(seed: int)
     scores, keep = rng.normal(size=(9, 4)) + np.arange(4), rng.random((9, 4)) < 0.7
     keep[0] = keep[:, 0] = True
     rows = [(int(i), int(j), float(scores[i, j])) for i, j in zip(*np.nonzero(keep), strict=True)]
-    found = np.array(coefficients.variance_components(Table.of(ratings_of(scores, keep)))[0](np.ones((1, 9))))[:3, 0]
+    far = Table.of(ratings_of(1e4 + scores, keep))
+    found = np.array(coefficients.variance_components(far)[0](np.ones((1, 9))))[:3, 0]
     np.testing.assert_allclose(found, naive.variance_components(rows), atol=1e-9)
 
 
@@ -251,23 +217,6 @@ def test_what_is_undefined_says_why() -> None:
         assert empty["note"].str.starts_with("undefined").all()
 
 
-@pytest.mark.parametrize(
-    ("message", "ask"),
-    [
-        ("measures is not understood", lambda said: agreement_measures(said, ["kappa"])),
-        ("measures is not understood", lambda said: agreement_measures(said, ["icc-2-1"])),
-        ("there is no measure to compute", lambda said: agreement_measures(said, [])),
-        ("level must be between 0 and 1", lambda said: agreement_measures(said, level=2.0)),
-        ("two annotators", lambda said: cohen_kappa(said, ("Ada", "Ada"))),
-        ("Bob", lambda said: cohen_kappa(said, ("Ada", "Bob"))),
-        ("credit is not understood", lambda said: cohen_kappa(said, ("Ada", "Bo"), credit="cubic")),  # type: ignore[arg-type]
-    ],
-)
-def test_wrong_words_are_refused(message: str, ask: Any) -> None:
-    with pytest.raises(ds.DissensusError, match=message):
-        ask(disputed(12, 0))
-
-
 # Findings ------------------------------------------------------------------------------------------------
 
 
@@ -287,9 +236,6 @@ def test_checklists_have_a_row_per_finding_and_their_mean() -> None:
     assert 0 < widths[4] < max(widths[0], widths[2])
 
 
-# Coverage ------------------------------------------------------------------------------------------------
-
-
 DISTANCES: tuple[Any, ...] = ("first-choice", "overlap", "set", "masi")
 LEVELS: tuple[Any, ...] = ("first-choice", "ordinal", "interval", "ratio")
 TIMES = st.lists(st.integers(0, 3), min_size=5, max_size=5)
@@ -298,19 +244,19 @@ EMPTY: list[Any] = [[], [[]], [[[[0]]], [[[1]]]], [[[[0]], []]]]
 CASES = st.lists(st.lists(NUMBERS, max_size=4), min_size=1, max_size=5)
 
 
-def simulated(n_cases: int, seed: int) -> Study:
+def simulated(n_cases: int, seed: int) -> ds.Study:
     rng = np.random.default_rng(seed)
     scores = rng.gamma(4.0, size=(n_cases, 1)) * np.exp(0.4 * rng.normal(size=(n_cases, 3)))
-    return Study.from_scores(np.round(scores, 1).tolist())
+    return ds.Study.from_scores(np.round(scores, 1).tolist())
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> Study:
+def studies(draw: st.DrawFn) -> ds.Study:
     """Draw a study with ties, abstentions and rankings without weight."""
     n_conditions = draw(st.integers(2, 5))
     nested = draw(st.lists(st.lists(rankings(n_conditions), max_size=4), min_size=1, max_size=4))
     weights = [[draw(st.sampled_from([0.0, 1.0, 1.0, 2.0])) for _ in case] for case in nested]
-    return Study.from_rankings(nested, n_conditions, weights=weights)
+    return ds.Study.from_rankings(nested, n_conditions, weights=weights)
 
 
 def numbers(alpha: Alpha) -> list[float]:
@@ -329,7 +275,7 @@ def value_of_alpha(study: Any, distance: Any = "first-choice", depth: int = 2) -
 )
 def test_four_observers_have_the_published_alphas_as_grades_and_as_numbers(distance: Any, published: float) -> None:
     """Krippendorff (2011), "Computing Krippendorff's alpha-reliability", example C and sections D to F."""
-    numbers = Study.from_scores([[float(c) for c in unit if c != "."] for unit in UNITS])
+    numbers = ds.Study.from_scores([[float(c) for c in unit if c != "."] for unit in UNITS])
     alpha = krippendorff_alpha(numbers, distance=distance, draws=20)
     assert alpha.value == pytest.approx(published, abs=0.0005)
     assert (alpha.n_cases, alpha.n_rankings) == (11, 40)
@@ -339,7 +285,7 @@ def test_four_observers_have_the_published_alphas_as_grades_and_as_numbers(dista
 
 
 @given(said=studies(), times=TIMES)
-def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(said: Study, times: list[int]) -> None:
+def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(said: ds.Study, times: list[int]) -> None:
     cases, counts = naive.blocks_by_case(said), np.array([times[: said.n_cases]], dtype=float)
     repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
     apart = (naive.first_choice_distance, naive.overlap_distance(2, said.n_conditions))
@@ -353,7 +299,7 @@ def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(sa
 def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
     cases: list[list[float]], times: list[int]
 ) -> None:
-    said, counts = Study.from_scores(cases), np.array([times[: len(cases)]], dtype=float)
+    said, counts = ds.Study.from_scores(cases), np.array([times[: len(cases)]], dtype=float)
     repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
     for distance in LEVELS:
         np.testing.assert_allclose(value_of_alpha(said, distance), naive.alpha_of_numbers(cases, distance), atol=1e-9)
@@ -365,12 +311,12 @@ def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
 def test_shared_ratings_count_for_each_who_gave_them_and_those_of_weight_zero_are_missing(distance: Any) -> None:
     counts, levels = [[3, 1, 0], [0, 2, 2], [1, 0, 4]], [0.0, 1.0, 4.0]
     listed = [[level for level, n in zip(levels, row, strict=True) for _ in range(n)] for row in counts]
-    shared = krippendorff_alpha(Study.from_counts(counts, levels=levels), distance=distance, draws=5)
+    shared = krippendorff_alpha(ds.Study.from_counts(counts, levels=levels), distance=distance, draws=5)
     assert shared.n_rankings == 13
     assert shared.value == pytest.approx(naive.alpha_of_numbers(listed, distance))
     frame = pl.DataFrame({"case": ["x", "x", "x", "y", "y"], "score": [1, 2, 9, 4, 4], "weight": [1, 1, 0, 1, 1]})
     without = naive.alpha_of_numbers([[1, 2], [4, 4]], distance)
-    assert value_of_alpha(Study.from_long(frame), distance) == pytest.approx(without)
+    assert value_of_alpha(ds.Study.from_long(frame), distance) == pytest.approx(without)
 
 
 # Laws ----------------------------------------------------------------------------------------------------
@@ -388,38 +334,38 @@ def test_shared_ratings_count_for_each_who_gave_them_and_those_of_weight_zero_ar
 )
 def test_what_a_level_does_not_know_changes_nothing(distance: Any, change: Any) -> None:
     said = simulated(40, 0)
-    other = Study.from_scores([change(np.asarray(case)).tolist() for case in np.split(said.scores, 40)])
+    other = ds.Study.from_scores([change(np.asarray(case)).tolist() for case in np.split(said.scores, 40)])
     ours, theirs = (krippendorff_alpha(one, distance=distance, draws=20) for one in (said, other))
     np.testing.assert_allclose(numbers(ours)[:3], numbers(theirs)[:3], atol=1e-10)
 
 
 def test_without_any_disagreement_or_any_pair_it_is_undefined() -> None:
-    same = Study.from_rankings([[[["a"], ["b"]]] * 2] * 3, ["a", "b", "c"])
+    same = ds.Study.from_rankings([[[["a"], ["b"]]] * 2] * 3, ["a", "b", "c"])
     for distance in DISTANCES:
         alpha = krippendorff_alpha(same, distance=distance, draws=10)
         assert np.isnan(numbers(alpha)[:3]).all()
         assert "undefined, as no two rankings differ" in repr(alpha)
         for nested in EMPTY:
-            alpha = krippendorff_alpha(Study.from_rankings(nested, 3), distance=distance, draws=10)
+            alpha = krippendorff_alpha(ds.Study.from_rankings(nested, 3), distance=distance, draws=10)
             assert np.isnan(numbers(alpha)).all()
             assert (alpha.n_cases, alpha.n_rankings) == (0, 0)
             assert "undefined, as no case has two rankings" in repr(alpha)
     for distance in LEVELS:
         for scores in ([[3, 3], [3, 3]], [[0, 0], [0, 0]], [[1], []]):
-            assert np.isnan(value_of_alpha(Study.from_scores(scores), distance))
+            assert np.isnan(value_of_alpha(ds.Study.from_scores(scores), distance))
 
 
 # Intervals -----------------------------------------------------------------------------------------------
 
 
 def test_one_case_or_one_group_has_no_interval_and_groups_are_resampled_whole() -> None:
-    for said in (Study.from_rankings([[[["a"]], [["b"]], [["a"]]]]), disputed(20, groups=["patient"] * 20)):
+    for said in (ds.Study.from_rankings([[[["a"]], [["b"]], [["a"]]]]), disputed(20, groups=["patient"] * 20)):
         alpha = krippendorff_alpha(said)
         assert np.isfinite(alpha.value)
         assert np.isnan([alpha.low, alpha.high]).all()
     nested, names = disputed(40).to_rankings() * 2, [str(i) for i in range(80)]
     alone, together = (
-        krippendorff_alpha(Study.from_rankings(nested, case_names=names, groups=groups))
+        krippendorff_alpha(ds.Study.from_rankings(nested, case_names=names, groups=groups))
         for groups in (None, [str(i % 40) for i in range(80)])
     )
     assert together.value == alone.value
@@ -453,24 +399,29 @@ def test_the_seed_decides_and_the_portions_do_not(monkeypatch: pytest.MonkeyPatc
 # Refusals ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("study", "options", "message"),
-    [
-        (disputed(3), {"distance": "euclid"}, "distance is not understood"),
-        (disputed(3), {"draws": 0}, "draws must be a whole number"),
-        (disputed(3), {"seed": -1}, "seed"),
-        (disputed(3), {"level": 1.0}, "level must be between 0 and 1"),
-        (disputed(3), {"level": "0.9"}, "level must be between 0 and 1"),
-        (disputed(3), {"distance": "overlap", "depth": 5}, "depth is larger than the number of conditions"),
-        (disputed(3), {"distance": "overlap", "depth": 0}, "depth must be a whole number"),
-        (disputed(3), {"distance": "ratio"}, "ratios need ratings"),
-        *((simulated(3, 0), {"distance": one}, f"{one} needs rankings") for one in DISTANCES[1:]),
-        (Study.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
-    ],
-)
-def test_what_is_not_defined_is_refused(study: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DissensusError, match=message):
-        krippendorff_alpha(study, **options)
+SAID, ALPHA, KAPPA, WRONG = disputed(12, 0), krippendorff_alpha, cohen_kappa, "is not understood"
+REFUSED: list[tuple[Callable[..., object], Any, dict[str, Any], str]] = [
+    *((agreement_measures, SAID, {"measures": [one]}, f"measures {WRONG}") for one in ("kappa", "icc-2-1")),
+    (agreement_measures, SAID, {"measures": []}, "there is no measure to compute"),
+    (agreement_measures, SAID, {"level": 2.0}, "level must be between 0 and 1"),
+    (KAPPA, SAID, {"annotators": ("Ada", "Ada")}, "two annotators"),
+    (KAPPA, SAID, {"annotators": ("Ada", "Bob")}, "Bob"),
+    (KAPPA, SAID, {"annotators": ("Ada", "Bo"), "credit": "cubic"}, f"credit {WRONG}"),
+    (ALPHA, SAID, {"distance": "euclid"}, f"distance {WRONG}"),
+    (ALPHA, SAID, {"draws": 0}, "draws must be a whole number"),
+    (ALPHA, SAID, {"seed": -1}, "seed"),
+    *((ALPHA, SAID, {"level": level}, "level must be between 0 and 1") for level in (1.0, "0.9")),
+    (ALPHA, SAID, {"distance": "overlap", "depth": 5}, "depth is larger than the number of conditions"),
+    (ALPHA, SAID, {"distance": "overlap", "depth": 0}, "depth must be a whole number"),
+    (ALPHA, SAID, {"distance": "ratio"}, "ratios need ratings"),
+    *((ALPHA, simulated(3, 0), {"distance": one}, f"{one} needs rankings") for one in DISTANCES[1:]),
+    (ALPHA, ds.Study.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
+]
+
+
+@pytest.mark.parametrize(("measure", "study", "options", "message"), REFUSED)
+def test_what_is_not_defined_is_refused(measure: Any, study: Any, options: dict[str, Any], message: str) -> None:
+    refused(message, measure, study, **options)
 
 
 @needs_shared

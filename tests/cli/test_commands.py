@@ -1,18 +1,13 @@
 """The command line as a person meets it: what it prints, and how it refuses."""
 
 import json
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
-import dissensus as ds
-from command_calls import exit_code
 from dissensus.cli.app import app
-from strategies import studies
 
 HEADER = "case,annotator,condition,rank\n"
 GOOD = HEADER + (
@@ -85,19 +80,6 @@ def test_validate_understands_ratings(run: Any) -> None:
     assert (found["ratings"], found["highest"], found["repeated_ratings"]) == (3, 5.0, 1)
     assert run("convert", put(text), "out.csv").refused("ratings, not rankings")
     assert json.loads(run("validate", put("case,score\nc1,\n"), "--json").out)["mean"] is None
-
-
-@settings(max_examples=15)
-@given(said=studies())
-def test_convert_loses_nothing_of_any_study(tmp_path_factory: pytest.TempPathFactory, said: ds.Study) -> None:
-    folder = tmp_path_factory.mktemp("study")
-    ds.write(said, folder / "a.csv")
-    with pytest.MonkeyPatch.context() as patch:
-        for source, target in (("a.csv", "b.jsonl"), ("b.jsonl", "c.parquet"), ("c.parquet", "d.csv")):
-            patch.setattr(sys, "argv", ["dissensus", "convert", str(folder / source), str(folder / target)])
-            assert exit_code() == 0
-    assert ds.read(folder / "d.csv") == said
-    assert (folder / "d.csv").read_bytes() == (folder / "a.csv").read_bytes()
 
 
 COMMANDS = [str(command.name or command.callback.__name__) for command in app.registered_commands if command.callback]

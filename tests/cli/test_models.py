@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import dissensus as ds
+from cli.conftest import put_study
 from command_calls import Run
 from dissensus.aggregations import PlackettLuce
 
@@ -24,13 +25,7 @@ def opinions(run: Run) -> None:  # noqa: ARG001 - it goes to the folder
 
 @pytest.fixture
 def models(run: Run) -> list[str]:  # noqa: ARG001 - it goes to the folder
-    words = []
-    for name, quality in (("A", 2.0), ("B", 0.3)):
-        noise = np.random.default_rng(1).gumbel(size=STUDY.theta.shape)
-        scores = pl.DataFrame(np.exp(quality * np.log(STUDY.theta) + noise), schema=list(STUDY.annotations.conditions))
-        scores.insert_column(0, pl.Series("case", STUDY.annotations.case_names)).write_csv(f"{name}.csv")
-        words += ["--predictions", f"{name}={name}.csv"]
-    return words
+    return put_study(STUDY, "Aster", "Dahlia")[1:]
 
 
 def test_aggregate_writes_soft_labels_and_draws_in_every_form(run: Run) -> None:
@@ -95,10 +90,10 @@ def test_evaluate_and_compare(run: Run, models: list[str]) -> None:
     assert "top-3 accuracy" in run(*request).out
     found = json.loads(Path("out/summary.json").read_text())
     assert {(row["reliability"], row["model"], row["metric"]) for row in found if row["estimand"] == "adjusted"} == set(
-        product((1.0, 3.0), "AB", ("top-3 accuracy", "top-2 set accuracy"))
+        product((1.0, 3.0), ("Aster", "Dahlia"), ("top-3 accuracy", "top-2 set accuracy"))
     )
     inputs = json.loads(Path("out/run.json").read_text())["inputs"]
-    assert set(inputs) == {"opinions.csv", "A.csv", "B.csv", "sites.csv"}
+    assert set(inputs) == {"opinions.csv", "Aster.csv", "Dahlia.csv", "sites.csv"}
     assert Path("out/report.html").stat().st_size > 100_000
     assert run(*request).refused("exists already")
     assert run(*request, "--overwrite", "--no-report", "--primary", "top-2 set accuracy").code == 0
@@ -118,7 +113,7 @@ def test_evaluate_and_compare(run: Run, models: list[str]) -> None:
         (["--aggregation", "plackett-luce:many"], "reliability must be a number"),
         (["--level", "2"], "level must be between 0 and 1"),
         (["--predictions", "C=missing.csv"], "there is no such file"),
-        (["--predictions", "A=missing.csv"], "two models have the name"),
+        (["--predictions", "Aster=missing.csv"], "two models have the name"),
     ],
 )
 def test_bad_requests_to_evaluate_write_nothing(run: Run, models: list[str], words: list[str], problem: str) -> None:
@@ -131,16 +126,16 @@ SHORT = ("--aggregation", "dirichlet", "--metric", "top-k-accuracy:1", "--draws"
 
 
 def test_evaluate_says_what_was_left_out_and_hashes_every_file(run: Run, models: list[str]) -> None:
-    table = pl.read_csv("A.csv").head(15)
-    table.drop(table.columns[-1]).write_csv("A.csv")
+    table = pl.read_csv("Aster.csv").head(15)
+    table.drop(table.columns[-1]).write_csv("Aster.csv")
     outcome = run("evaluate", "opinions.csv", *models, "--allow-missing", *SHORT)
-    told = next(line for line in outcome.err.splitlines() if "A.csv: read as wide" in line)
+    told = next(line for line in outcome.err.splitlines() if "Aster.csv: read as wide" in line)
     assert "; ! cases without a prediction: 5, skipped" in told
     error = " ".join(outcome.err.split())
-    assert "A.csv: conditions without a score: 1, of 8, taken as not predicted" in error
-    assert "B.csv: conditions" not in error
-    receipts = ds.load("results").receipts
-    assert [(receipt.path, receipt.format) for receipt in receipts[:2]] == [("opinions.csv", "long"), ("A.csv", "wide")]
+    assert "Aster.csv: conditions without a score: 1, of 8, taken as not predicted" in error
+    assert "Dahlia.csv: conditions" not in error
+    read = [(receipt.path, receipt.format) for receipt in ds.load("results").receipts]
+    assert read[:2] == [("opinions.csv", "long"), ("Aster.csv", "wide")]
     hashes = {path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in Path.cwd().glob("*.csv")}
     assert json.loads(Path("results/run.json").read_text(encoding="utf-8"))["inputs"] == hashes
 
@@ -182,8 +177,8 @@ def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
     assert "truth" in outcome.out.split("\n")[2]
     assert ">truth</th>" in Path("out/report.html").read_text(encoding="utf-8")
     rows = ds.load("out").to_frame().filter(estimand="truth")
-    scores = pl.read_csv("A.csv").drop("case").to_numpy()
-    assert rows.filter(model="A")["mean"].item() == pytest.approx((scores.argmax(axis=1) == best).mean())
+    scores = pl.read_csv("Aster.csv").drop("case").to_numpy()
+    assert rows.filter(model="Aster")["mean"].item() == pytest.approx((scores.argmax(axis=1) == best).mean())
     assert "truth.csv" in json.loads(Path("out/run.json").read_text())["inputs"]
     known.head(19).write_csv("few.csv")
     pl.concat([known, known.head(1)]).write_csv("twice.csv")
@@ -192,9 +187,8 @@ def test_a_truth_is_one_more_reference(run: Run, models: list[str]) -> None:
         outcome = run("evaluate", "opinions.csv", *words, "--truth", f"{name}.csv", "--out", "none")
         assert outcome.refused(problem)
     assert not Path("none").exists()
-    for name in ("opinions", "A", "B"):
-        if Path(f"{name}.csv").exists():
-            pl.read_csv(f"{name}.csv").write_parquet(f"{name}.parquet")
+    for name in ("opinions", "Aster", "Dahlia"):
+        pl.read_csv(f"{name}.csv").write_parquet(f"{name}.parquet")
     split = [word.replace(".csv", ".parquet") for word in words]
     outcome = run(
         *("evaluate", "opinions.parquet", *split, "--truth", "truth.csv", "--shard-size", "10", "--out", "split")

@@ -2,15 +2,16 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
 
 import dissensus
+from command_calls import printed
 from dissensus.kernels import jit
 from dissensus.kernels.jit import RULES, Kernel
 
@@ -29,14 +30,10 @@ print(hashlib.sha256(weights.tobytes()).hexdigest(), misses, case_weights.dispat
 no_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may do all")
 
 
-def run(script: str, package: Path, **variables: str) -> list[str]:
+def run(script: str, package: Path, **variables: Any) -> list[str]:
     """Run a script in a process of its own; return the words it prints."""
-    environment = {**os.environ, "PYTHONPATH": str(package.parent), **variables}
-    environment.pop("NUMBA_CACHE_DIR", None)
-    command = [sys.executable, "-P", "-c", script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    here = partial(printed, PYTHONPATH=str(package.parent), NUMBA_CACHE_DIR=None)
+    return here("-P", "-c", script, **variables).split()
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Held-out annotators choose among aggregations: against enumeration of all orders and panels, and quadrature."""
 
-from __future__ import annotations
-
 import json
 import math
 import pickle
@@ -35,11 +33,13 @@ from dissensus.evaluation.calibration import (
     judged,
     leading_conditions,
     restored_calibration,
+    shares,
     without,
 )
 from dissensus.kernels.predictive import Panels, winning_chances
 from dissensus.plugins import Aggregation, Batch
 from naive_plackett_luce import Array, Ranking, ranking_probability, rankings_of, simplex_grid
+from refusals import refused
 from watched import Watch
 
 NAMES = ["a", "b", "c", "d"]
@@ -109,8 +109,7 @@ def test_held_out_annotators_choose_the_reference_run(found: ds.Calibration, tmp
     assert "confirmation" not in plain.plot.names()
     assert len(result.plot.chart("confirmation").panels[0].marks) == 3
     other = ds.evaluate(simulated(5, seed=9).select([0]), {"A": np.eye(4)[:1]}, aggregations=[found.best], draws=20)
-    with pytest.raises(ds.DissensusError, match="different calibration"):
-        given.merge(other)
+    refused("different calibration", given.merge, other)
 
 
 def test_evaluate_calibrates_by_itself_if_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,8 +120,7 @@ def test_evaluate_calibrates_by_itself_if_asked_to(monkeypatch: pytest.MonkeyPat
     assert result.calibration is not None
     assert result.calibration.specs == usual
     assert result.runs[result.reference].spec == result.calibration.best == usual[0]
-    with pytest.raises(ds.DissensusError, match="reference"):
-        ds.evaluate(study.annotations, {}, reference="best")  # type: ignore[arg-type]
+    refused("reference", ds.evaluate, study.annotations, {}, reference="best")
 
 
 def test_a_calibration_comes_back_from_disk(found: ds.Calibration, tmp_path: Path) -> None:
@@ -133,12 +131,6 @@ def test_a_calibration_comes_back_from_disk(found: ds.Calibration, tmp_path: Pat
     assert again.panel_split.equals(found.panel_split)
     assert repr(again) == repr(found)
     assert pickle.loads(pickle.dumps(found)).record() == found.record()
-    with pytest.raises(ds.DissensusError):
-        found.save(tmp_path / "trust")
-    found.save(tmp_path / "trust", overwrite=True)
-    (tmp_path / "trust" / "mine.txt").write_text("kept")
-    with pytest.raises(ds.DissensusError, match="mine"):
-        found.save(tmp_path / "trust", overwrite=True)
 
 
 TWO = ds.Study.from_counts([[1, 1]], ["a", "b"])
@@ -168,8 +160,7 @@ TWO = ds.Study.from_counts([[1, 1]], ["a", "b"])
     ],
 )
 def test_what_cannot_be_held_out_is_refused(message: str, ask: Callable[[], object]) -> None:
-    with pytest.raises(ds.DissensusError, match=message):
-        ask()
+    refused(message, ask)
 
 
 def test_finer_steps_find_what_the_coarse_ones_missed() -> None:
@@ -446,7 +437,7 @@ def test_those_who_tie_share_the_win_and_a_tied_block_shares_its_vote() -> None:
     split = PanelSplit(said, np.array([0, 1]), np.zeros(5, dtype=np.int64), np.zeros(2, dtype=np.int64))
     for targets, wins in (([1, 0], [1.0, 0.5]), ([2, 2], [0.0, 0.0]), ([-1, 1], [0.0, 0.5])):
         assert split.wins(np.array(targets)).tolist() == wins
-    assert split.shares(split.votes, np.array([1, 1])).tolist() == [0.5, 0.5]
+    assert shares(split.votes, np.array([1, 1])).tolist() == [0.5, 0.5]
 
 
 def test_the_leader_may_be_a_condition_that_nobody_mentioned() -> None:
@@ -456,8 +447,7 @@ def test_the_leader_may_be_a_condition_that_nobody_mentioned() -> None:
     certainty, leader = leading_conditions(next(iter(drawn)))
     assert leader.tolist() == [1]
     assert certainty[0] > 0.9
-    model = ds.Predictions.from_rankings([["c", "a"], [], ["b"]], THREE, case_names=["x", "y", "z"])
-    assert first_choices(model, ["z", "y", "x"]).tolist() == [1, -1, 2]  # by name
+    assert first_choices(ds.Predictions.from_rankings([["c", "a"], [], ["b"]], THREE)).tolist() == [2, -1, 1]
 
 
 def first_choices_of(n_cases: int, n_votes: int, seed: int) -> ds.Study:

@@ -1,21 +1,11 @@
-"""A study in Parquet files that is evaluated piece by piece, and the command line as processes that can be killed."""
+"""A study in Parquet files that is evaluated piece by piece."""
 
-import multiprocessing
-import os
 import shutil
-import signal
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pytest
-
-from command_calls import Outcome, told
-from faults.small_study import PATIENCE, until
 
 CONDITIONS = ("Acne", "Eczema", "Lupus", "Tinea")
 LEARNS, LEARNS_NOTHING = "plackett-luce:3", "dirichlet:1"
@@ -96,68 +86,3 @@ def results_of(run: Path) -> dict[str, bytes]:
 def sums_of(run: Path) -> dict[str, int]:
     """Return when the sums of every finished piece were written, by the name of the file."""
     return {place.name: place.stat().st_mtime_ns for place in (run / "pieces").glob("*.sums")}
-
-
-@dataclass(frozen=True)
-class Folder:
-    """A folder with the study, in which the command runs within this process."""
-
-    place: Path
-    patch: pytest.MonkeyPatch
-
-    @property
-    def run(self) -> Path:
-        return self.place / "run"
-
-    def call(self, *words: str) -> Outcome:
-        return told(self.place, *words, piped=True)
-
-
-# Processes ----------------------------------------------------------------------------------------------
-
-
-def processes() -> ForkServerContext:
-    """Return what starts processes that have imported everything already."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["faults.large_study", "faults.everything_imported"])
-    return context
-
-
-def command_here(folder: str, words: Sequence[str]) -> None:
-    """Be the command line from now on; what it says goes into files beside the folder."""
-    os.chdir(folder)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number, name in ((1, "out"), (2, "err")):
-        os.dup2(os.open(f"{folder}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-    sys.stdin, sys.argv = open(os.devnull), ["dissensus", *words]  # noqa: PTH123, SIM115 - until the process ends
-    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-    from dissensus import cli
-
-    run = cli._run
-    cli._run = lambda: (Path(f"{folder}.ready").touch(), run())  # type: ignore[assignment,func-returns-value]
-    cli.main()
-
-
-def begun(folder: Path, words: Sequence[str]) -> ForkServerProcess:
-    """Start the command line in a folder, and wait until its first line is about to run."""
-    ready = Path(f"{folder}.ready")
-    ready.unlink(missing_ok=True)
-    process = processes().Process(target=command_here, args=(str(folder), words))
-    process.start()
-    until(ready.exists, "the command does not begin")
-    return process
-
-
-def ended(
-    process: ForkServerProcess, folder: Path, *, number: int | None = None, moment: float | None = None
-) -> Outcome:
-    """Send a signal to a process some time from now, if it still runs, and wait for its end."""
-    if number is not None:
-        process.join(moment)
-        if process.exitcode is None:
-            assert process.pid is not None
-            os.kill(process.pid, number)
-    process.join(PATIENCE)
-    assert process.exitcode is not None, "the process does not end"
-    texts = [Path(f"{folder}.{name}") for name in ("out", "err")]
-    return Outcome(process.exitcode, *(text.read_text() if text.exists() else "" for text in texts))

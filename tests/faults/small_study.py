@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from command_calls import Outcome
+
 OPINIONS = """case,annotator,condition,rank
 c1,Ann,Eczema,1
 c1,Bo,Tinea,1
@@ -32,7 +34,7 @@ NOBODY = 65534
 PAGE = 4096
 EVALUATE = (
     *("evaluate", "opinions.csv", "--predictions", "A=A.csv", "--aggregation", "plackett-luce:3"),
-    *("--metric", "top-k-accuracy:1", "--draws", "40", "--no-report", "--out", "results"),
+    *("--metric", "top-k-accuracy:1", "--draws", "40", "--no-report", "--quiet", "--out", "results"),
 )
 PROCESS = """import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -107,6 +109,17 @@ def started(folder: Path, *words: str, code: str = PROCESS, **environment: str) 
             yield process
         finally:
             process.kill()
+
+
+def ended(process: subprocess.Popen[str], number: int | None = None, moment: float | None = None) -> Outcome:
+    """Send a signal to a process some time from now, if it still runs, and wait for its end."""
+    if number is not None:
+        try:
+            process.wait(moment)
+        except subprocess.TimeoutExpired:
+            process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE)
+    return Outcome(process.returncode, out, err)
 
 
 def until(happened: Callable[[], bool], what: str) -> None:

@@ -38,9 +38,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["finished", pytest.param("unfinished", marks=pytest.mark.slow)])
-def folder(
-    request: pytest.FixtureRequest, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> large.Folder:
+def folder(request: pytest.FixtureRequest, finished: Path, tmp_path: Path) -> Path:
     """A copy of it, with one of the runs; the split input is there in the unfinished one."""
     large.copied(finished, tmp_path)
     if request.param == "unfinished":
@@ -48,22 +46,22 @@ def folder(
         (tmp_path / "almost").rename(tmp_path / "run")
     else:
         shutil.rmtree(tmp_path / "almost")
-    return large.Folder(tmp_path, monkeypatch)
+    return tmp_path
 
 
 only_finished = pytest.mark.parametrize("folder", ["finished"], indirect=True)
 only_unfinished = pytest.mark.parametrize("folder", ["unfinished"], indirect=True)
 
 
-def refused(folder: large.Folder, *parts: str, words: tuple[str, ...] = large.RESUME) -> None:
+def refused(folder: Path, *parts: str, words: tuple[str, ...] = large.RESUME) -> None:
     """Run a command that is refused with one error, and changes nothing."""
-    before = large.content_of(folder.place)
-    outcome = folder.call(*words)
+    before = large.content_of(folder)
+    outcome = told(folder, *words)
     assert outcome.code == 2, outcome
     assert outcome.err.count("error: ") == 1
     assert all(text.lower() in outcome.err.lower() for text in parts), outcome.err
     assert "Traceback" not in outcome.err
-    assert large.content_of(folder.place) == before
+    assert large.content_of(folder) == before
 
 
 def truncate(place: Path) -> None:
@@ -84,52 +82,54 @@ faults = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 
 
 @only_unfinished
-def test_what_is_missing_is_computed_again(folder: large.Folder, finished: Path) -> None:
+def test_what_is_missing_is_computed_again(folder: Path, finished: Path) -> None:
     for ending in ("sums", "survey"):
-        min((folder.run / "pieces").glob(f"*.{ending}")).unlink()
-    outcome = folder.call(*large.RESUME).done()
+        min((folder / "run" / "pieces").glob(f"*.{ending}")).unlink()
+    outcome = told(folder, *large.RESUME).done()
     total = len(large.sums_of(finished / "run"))
     assert f"{total - 1} of {total} pieces are finished" in outcome.err
-    assert large.content_of(folder.run) == large.content_of(finished / "run")
+    assert large.content_of(folder / "run") == large.content_of(finished / "run")
 
 
 @only_unfinished
 @pytest.mark.parametrize(
-    ("pattern", "told"),
+    ("pattern", "problem"),
     [
         ("*.sums", "a finished piece is damaged"),
         ("learned.bundle", "--learn-again"),
         ("input-*/index", "the split input is damaged"),
     ],
 )
-def test_what_is_damaged_is_told_with_what_to_do(folder: large.Folder, finished: Path, pattern: str, told: str) -> None:
-    first = min((folder.run / "pieces").glob(pattern))
+def test_what_is_damaged_is_told_with_what_to_do(folder: Path, finished: Path, pattern: str, problem: str) -> None:
+    first = min((folder / "run" / "pieces").glob(pattern))
     truncate(first)
-    refused(folder, told)
+    refused(folder, problem)
     shutil.rmtree(first.parent) if pattern.startswith("input") else first.unlink()
-    assert folder.call(*large.RESUME).code == 0
-    assert large.content_of(folder.run) == large.content_of(finished / "run")
+    assert told(folder, *large.RESUME).code == 0
+    assert large.content_of(folder / "run") == large.content_of(finished / "run")
 
 
 # A finished run -----------------------------------------------------------------------------------------
 
 
 @only_finished
-def test_a_finished_run_shows_results_and_computes_nothing_but_a_report(folder: large.Folder, finished: Path) -> None:
+def test_a_finished_run_shows_results_and_computes_nothing_but_a_report(
+    folder: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("something is computed")
 
     refused(folder, "the output directory exists already", words=large.EVALUATE)
     for owner, name in ((evaluation, "FileEvaluation"), (FileFacts, "n_cases"), (evaluation, "write_files")):
-        folder.patch.setattr(owner, name, never)
-    before = {place: place.stat().st_mtime_ns for place in folder.run.rglob("*.*") if place.name != ".lock"}
-    outcome = folder.call(*large.RESUME).done()
+        monkeypatch.setattr(owner, name, never)
+    before = {place: place.stat().st_mtime_ns for place in (folder / "run").rglob("*.*") if place.name != ".lock"}
+    outcome = told(folder, *large.RESUME).done()
     assert outcome.err.startswith("the run is finished, and nothing was added: these are its results\n")
     assert "top-1 accuracy" in outcome.out
     assert {place: place.stat().st_mtime_ns for place in before} == before
     words = [word for word in large.RESUME if word != "--no-report"]
-    assert folder.call(*words).code == 0
-    found = large.content_of(folder.run)
+    assert told(folder, *words).code == 0
+    found = large.content_of(folder / "run")
     assert b"<html" in found.pop("report.html")
     assert found == large.content_of(finished / "run")
 
@@ -138,23 +138,23 @@ def test_a_finished_run_shows_results_and_computes_nothing_but_a_report(folder: 
 
 
 @pytest.mark.parametrize("file", ["study/1.parquet", "A/1.parquet"])
-def test_input_that_changed_is_refused(folder: large.Folder, file: str) -> None:
+def test_input_that_changed_is_refused(folder: Path, file: str) -> None:
     if file.startswith("A"):
-        large.put_predictions(folder.place, range(1, 5 * large.PIECES), file="1")
+        large.put_predictions(folder, range(1, 5 * large.PIECES), file="1")
     else:
-        change(folder.place / file)
+        change(folder / file)
     refused(folder, "the run was asked something else", f"{file} changed")
 
 
 @faults
-def test_input_that_cannot_be_read_any_more_is_one_error(folder: large.Folder, fault: Callable[[Path], None]) -> None:
+def test_input_that_cannot_be_read_any_more_is_one_error(folder: Path, fault: Callable[[Path], None]) -> None:
     for file in ("study/1.parquet", "A/1.parquet"):
-        data = (folder.place / file).read_bytes()
-        (folder.place / file.replace("1", "2")).write_bytes(data)
-        fault(folder.place / file)
+        data = (folder / file).read_bytes()
+        (folder / file.replace("1", "2")).write_bytes(data)
+        fault(folder / file)
         refused(folder, file)
-        (folder.place / file).write_bytes(data)
-        (folder.place / file.replace("1", "2")).unlink()
+        (folder / file).write_bytes(data)
+        (folder / file.replace("1", "2")).unlink()
 
 
 # Options ------------------------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def replaced(old: str, new: str) -> tuple[str, ...]:
     return tuple(new if word == old else word for word in large.RESUME)
 
 
-def test_options_and_versions_that_changed_are_refused(folder: large.Folder, finished: Path) -> None:
-    (folder.place / "conditions.txt").write_text("Acne\nEczema\nLupus\nTinea\nVitiligo\n")
+def test_options_and_versions_that_changed_are_refused(folder: Path, finished: Path) -> None:
+    (folder / "conditions.txt").write_text("Acne\nEczema\nLupus\nTinea\nVitiligo\n")
     wrong: list[tuple[tuple[str, ...], str]] = [
         (replaced("30", "31"), "draws: 30 then, 31 now"),
         (replaced("plackett-luce:3", "dirichlet:1"), "aggregations: "),
@@ -177,12 +177,12 @@ def test_options_and_versions_that_changed_are_refused(folder: large.Folder, fin
     for words, part in wrong:
         refused(folder, "the run was asked something else", part, words=words)
     there = {**spec.present_versions(), "numpy": "0.1"}
-    with folder.patch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluation, "present_versions", lambda: there)
         refused(folder, "versions.numpy: ", "0.1 now")
-    folder.call(*replaced("5", "20")).done()  # another size of pieces is no difference
-    assert large.content_of(folder.run) == large.content_of(finished / "run")
-    assert json.loads((folder.run / "manifest.json").read_text())["n_buckets"] == large.PIECES
+    told(folder, *replaced("5", "20")).done()  # another size of pieces is no difference
+    assert large.content_of(folder / "run") == large.content_of(finished / "run")
+    assert json.loads((folder / "run" / "manifest.json").read_text())["n_buckets"] == large.PIECES
 
 
 # Places -------------------------------------------------------------------------------------------------
@@ -190,10 +190,10 @@ def test_options_and_versions_that_changed_are_refused(folder: large.Folder, fin
 
 @only_finished
 @pytest.mark.parametrize("how", [(), ("--overwrite",)], ids=["new", "overwritten"])
-def test_nothing_is_written_where_the_input_is(folder: large.Folder, how: tuple[str, ...]) -> None:
+def test_nothing_is_written_where_the_input_is(folder: Path, how: tuple[str, ...]) -> None:
     for out in ("study", "study/.run", "A/deeper", "."):
         refused(folder, words=large.words_of(*how, out=out))
-        assert entries(folder.place / "study") == ["1.parquet"]
+        assert entries(folder / "study") == ["1.parquet"]
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.slow
 @only_finished
 @pytest.mark.parametrize("pages", [0, 8, 100])
-def test_a_run_on_a_full_disk_is_one_error_and_goes_on_later(folder: large.Folder, disk: Path, pages: int) -> None:
+def test_a_run_on_a_full_disk_is_one_error_and_goes_on_later(folder: Path, disk: Path, pages: int) -> None:
     ballast, room = disk / "ballast", os.statvfs(disk)
     ballast.write_bytes(bytes(PAGE * (room.f_bavail * room.f_bsize // PAGE - pages)))
     words = large.words_of("--resume", out=str(disk / "run"))
@@ -214,5 +214,5 @@ def test_a_run_on_a_full_disk_is_one_error_and_goes_on_later(folder: large.Folde
     assert not (disk / "run" / "run.json").exists()
     assert set(entries(disk)) <= {"ballast", "run"}
     ballast.unlink()
-    folder.call(*words).done()
-    assert large.content_of(disk / "run") == large.content_of(folder.run)
+    told(folder, *words).done()
+    assert large.content_of(disk / "run") == large.content_of(folder / "run")

@@ -13,8 +13,8 @@ import pytest
 
 from command_calls import told
 from dissensus.evaluation.store import load
-from faults.large_study import EVALUATE, PIECES, RESUME, begun, content_of, ended, put_large_study, sums_of
-from faults.small_study import PATIENCE, children, entries, started, until
+from faults.large_study import EVALUATE, PIECES, RESUME, content_of, put_large_study, sums_of
+from faults.small_study import children, ended, entries, started, until
 from workers.pieces_of_work import SCHEDULER
 
 if os.name != "posix":
@@ -43,8 +43,9 @@ class Whole:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     folder = tmp_path_factory.mktemp("whole")
     put_large_study(folder)
-    start = time.perf_counter()
-    assert ended(begun(folder, EVALUATE), folder).code == 0
+    with started(folder, *EVALUATE) as process:
+        start = time.perf_counter()
+        assert ended(process).code == 0
     seconds = time.perf_counter() - start
     content = content_of(folder / "run")
     assert sum(name.startswith("per_case/") for name in content) > PIECES // 2
@@ -67,7 +68,8 @@ def test_ended_runs_end_with_the_same_bytes(whole: Whole, tmp_path: Path, number
     put_large_study(folder)
     seen = []
     for place, moment in enumerate(whole.moments(count, seed=16)):
-        outcome = ended(begun(folder, RESUME), folder, number=number, moment=moment)
+        with started(folder, *RESUME) as process:
+            outcome = ended(process, number, moment)
         seen.append(outcome.code)
         if number == signal.SIGINT:
             assert set(entries(folder)) <= {*BESIDE, "run"}
@@ -76,7 +78,7 @@ def test_ended_runs_end_with_the_same_bytes(whole: Whole, tmp_path: Path, number
         if outcome.code == 0:  # it was faster: the next ones are to find something to do
             check_finished(folder, whole)
             (folder / "run").rename(tmp_path / f"run-{place}")
-    assert ended(begun(folder, RESUME), folder).code == 0
+    assert told(folder, *RESUME).code == 0
     check_finished(folder, whole)
     load(folder / "run")
     assert {0} < {0, *seen} <= {0, 130, -signal.SIGKILL}
@@ -98,9 +100,9 @@ def check_interrupted(said: str, run: Path) -> None:
 def test_ctrl_c_in_the_middle_of_the_pieces_and_no_second_beginning_by_mistake(whole: Whole, tmp_path: Path) -> None:
     folder = tmp_path / "stopped"
     put_large_study(folder)
-    process = begun(folder, EVALUATE)
-    until_pieces(folder / "run", 2)
-    outcome = ended(process, folder, number=signal.SIGINT, moment=0.0)
+    with started(folder, *EVALUATE) as process:
+        until_pieces(folder / "run", 2)
+        outcome = ended(process, signal.SIGINT, 0.0)
     assert outcome.code == 130
     check_interrupted(outcome.err, folder / "run")
     before = content_of(folder / "run")
@@ -123,17 +125,14 @@ def until_pieces(run: Path, count: int) -> None:
 def test_a_second_process_is_told_that_the_first_one_writes_there(whole: Whole, tmp_path: Path) -> None:
     folder = tmp_path / "twice"
     put_large_study(folder)
-    process = begun(folder, EVALUATE)
-    until_pieces(folder / "run", 1)
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGSTOP)
-    try:
+    with started(folder, *EVALUATE) as process:
+        until_pieces(folder / "run", 1)
+        process.send_signal(signal.SIGSTOP)
         outcomes = [told(folder, *EVALUATE, *more) for more in (("--resume",), ("--overwrite",))]
-    finally:
-        os.kill(process.pid, signal.SIGCONT)
-    for outcome in outcomes:
-        assert outcome.refused("another process writes into this directory", f"process {process.pid} on")
-    assert ended(process, folder).code == 0
+        process.send_signal(signal.SIGCONT)
+        for outcome in outcomes:
+            assert outcome.refused("another process writes into this directory", f"process {process.pid} on")
+        assert ended(process).code == 0
     check_finished(folder, whole)
 
 
@@ -142,8 +141,8 @@ def test_of_two_processes_that_begin_together_one_ends_well(whole: Whole, tmp_pa
     folder, other = tmp_path / "together", tmp_path / "beside"
     put_large_study(folder)
     other.symlink_to(folder)
-    together = [(begun(place, RESUME), place) for place in (folder, other)]
-    outcomes = sorted((ended(*one) for one in together), key=lambda outcome: outcome.code)
+    with started(folder, *RESUME) as one, started(other, *RESUME) as two:
+        outcomes = sorted(map(ended, (one, two)), key=lambda outcome: outcome.code)
     assert outcomes[0].code == 0
     if outcomes[1].code:  # the second may have come when the first was over
         assert "error: another process writes into this directory" in outcomes[1].err
@@ -167,9 +166,7 @@ def test_a_worker_that_is_killed_changes_no_byte(whole: Whole, tmp_path: Path) -
         # those that work were started by one that watches them
         working = [one for one in children(process.pid) if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
         os.kill(working[0], signal.SIGKILL)
-        _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    assert "Traceback" not in err
+        assert "Traceback" not in ended(process).done().err
     check_finished(tmp_path, whole)
 
 
@@ -184,18 +181,14 @@ def test_a_lost_scheduler_is_one_error_and_the_run_goes_on_without_it(whole: Who
         address = scheduler.stdout.readline().strip()
         with started(tmp_path, *EVALUATE, "--dask", address) as process:
             until_pieces(tmp_path / "run", 1)
-            os.kill(process.pid, signal.SIGSTOP)  # so that the last piece is not finished by then, however fast it is
+            process.send_signal(signal.SIGSTOP)  # so that the last piece is not finished by then, however fast it is
             assert not (tmp_path / "run" / "run.json").exists()
             scheduler.kill()
             scheduler.wait()
-            os.kill(process.pid, signal.SIGCONT)
-            _, err = process.communicate(timeout=PATIENCE)
-    if process.returncode:  # the last piece may have been on its way
-        assert err.count("error: ") == 1
-        assert "the scheduler of the cluster was lost" in err
-        assert "--resume" in err
-        assert "Traceback" not in err
-    with started(tmp_path, *RESUME) as process:
-        _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
+            process.send_signal(signal.SIGCONT)
+            outcome = ended(process)
+    if outcome.code:  # the last piece may have been on its way
+        assert outcome.refused("the scheduler of the cluster was lost", "--resume")
+        assert outcome.err.count("error: ") == 1
+    assert told(tmp_path, *RESUME).code == 0
     check_finished(tmp_path, whole)

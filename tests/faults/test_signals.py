@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import time
 from pathlib import Path
 from random import Random
@@ -12,7 +11,7 @@ import pytest
 
 from command_calls import Outcome
 from dissensus.core.output import checked_file_target
-from faults.small_study import EVALUATE, PATIENCE, children, entries, put_study, snapshot, started, status, until
+from faults.small_study import EVALUATE, children, ended, entries, put_study, snapshot, started, status, until
 
 if os.name != "posix":
     pytest.skip("signals are sent as POSIX does", allow_module_level=True)
@@ -20,26 +19,10 @@ if os.name != "posix":
 LINE = re.compile(r"interrupted; (?P<kept>nothing was written|written before: results)\n")
 
 
-def ended(process: subprocess.Popen[str], number: int, moment: float) -> Outcome:
-    """Send a signal to a process some time from now, and wait for its end."""
-    try:
-        process.wait(moment)
-    except subprocess.TimeoutExpired:
-        process.send_signal(number)
-    out, err = process.communicate(timeout=PATIENCE)
-    return Outcome(process.returncode, out, err)
-
-
-def beyond_receipts(err: str) -> str:
-    """Return what a process said beside the receipts of what it read."""
-    lines = err.splitlines(keepends=True)
-    return "".join(line for line in lines if ": read as " not in line and not line.startswith("  "))
-
-
 def results_of(folder: Path, *words: str) -> dict[str, bytes]:
     """Evaluate to the end, and return what is there then."""
     with started(folder, *EVALUATE, *words) as process:
-        assert beyond_receipts(process.communicate(timeout=600)[1]) == ""
+        assert ended(process).done().err == ""
     return snapshot(folder / "results")
 
 
@@ -60,7 +43,7 @@ def test_a_process_that_is_ended_leaves_old_or_new_and_says_which(tmp_path: Path
         if number == signal.SIGKILL:
             checked_file_target(tmp_path / "next.txt")  # the next process clears up
         elif outcome.code == 130:
-            line = LINE.fullmatch(beyond_receipts(outcome.err))
+            line = LINE.fullmatch(outcome.err)
             assert line is not None, outcome.err
             assert line["kept"].startswith("written before") == (snapshot(tmp_path / "results") == new)
         assert snapshot(tmp_path / "results") in (old, new)

@@ -93,7 +93,7 @@ def sample(posterior: Any, *, chains: int = 1, draws: int, warmup: int = 100, se
     """Draw the only case, shape (chains, draws, U + 1)."""
     keys = stream_keys(np.uint64(seed), np.zeros(1, dtype=np.uint64), chains)
     values = np.empty(chains * draws * len(posterior.shapes))
-    sample_plackett_luce(posterior, keys, (0, 1), chains, warmup, values)
+    sample_plackett_luce(posterior, keys, np.arange(1), chains, warmup, values)
     return values.reshape(chains, draws, -1)
 
 

@@ -1,7 +1,5 @@
 """What the page says and holds, first of all and everywhere, without a browser."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib
@@ -343,13 +341,10 @@ def test_every_finding_has_a_row_with_its_expected_positives() -> None:
     assert undefined["rows"][2][column] == "undefined"
 
 
-def test_remarks_are_said_once_for_all_models() -> None:
+def test_remarks_are_said_once_for_all_models_and_the_section_is_left_out_without_such_metrics() -> None:
     remarks = Calibration().words(ReportSubject(checklists()))["remarks"]
     assert len(remarks) == len(set(remarks)) > 0
     assert any("questions fewer than 5 cases are positive" in remark for remark in remarks)
-
-
-def test_the_section_is_left_out_without_such_metrics() -> None:
     said = ds.Study.from_counts([[3, 1], [0, 4]], ["a", "b"])
     result = ds.evaluate(said, {"A": [[1, 0], [0, 1]]}, aggregations=["majority-vote"])
     assert not Calibration().has(result)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dissensus.evaluation.comparison import LEAST_CASES, LEAST_GROUPS
 from simulation import experts
-from simulation.coverage import Found, simulated
+from simulation.coverage import Found, faults, simulated
 from simulation.grid import cells
 from simulation.populations import Population
 
@@ -25,9 +25,6 @@ HEAD = (
     "| studies | mean holds | difference holds | false before Holm | false after Holm | after Holm, in any pair |",
     "|---|---|---|---|---|---|",
 )
-LEAST, MOST, MOST_BEFORE, MOST_AFTER = 0.86, 0.94, 0.12, 0.05
-CAUTIOUS = 40
-"""Up to so many cases, intervals may hold more often than they say."""
 
 
 def main() -> int:
@@ -87,18 +84,6 @@ def error_sentence(number: int) -> str:
     """Say how exact the numbers are."""
     error = math.ceil(1000 * (0.9 * 0.1 / number) ** 0.5) / 10
     return f"{number} studies a row; the Monte Carlo error of a number is at most {error} points."
-
-
-def faults(found: Found, population: Population) -> list[str]:
-    """Tell which numbers are outside of what is allowed; small studies may be cautious."""
-    is_small = population.n_cases <= CAUTIOUS
-    told = [
-        (f"{what} holds in {100 * share:.1f} %", share < LEAST or (share > MOST and not is_small))
-        for what, share in (("mean", found.coverage), ("difference", found.coverage_of_difference))
-    ]
-    told.append((f"false before {100 * found.false_before:.1f} %", found.false_before > MOST_BEFORE))
-    told.append((f"false after {100 * found.false_after:.1f} %", found.false_after > MOST_AFTER))
-    return [text for text, is_wrong in told if is_wrong]
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@ Studies of the same size share the weights of resampled cases, so that the inter
 a batch in one call; a test holds these numbers against those of ``evaluate``, study by study.
 """
 
-from __future__ import annotations
-
+import math
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
@@ -28,6 +27,9 @@ LEVEL = 0.9
 PAIRS = tuple(combinations(range(len(MODELS)), 2))
 WITH_C = tuple(place for place, pair in enumerate(PAIRS) if 2 in pair)
 NULL = tuple(PAIRS.index(pair) for pair in EQUAL)
+LEAST, MOST, MOST_BEFORE, MOST_AFTER, MOST_ANYWHERE = 0.86, 0.94, 0.12, 0.05, 0.1
+CAUTIOUS = 40
+"""Up to so many cases, intervals may hold more often than they say."""
 
 
 class Found(NamedTuple):
@@ -51,6 +53,27 @@ class Found(NamedTuple):
     false_after: float
     false_anywhere: float
     told: BoolArray
+
+
+def slack(share: float, n_studies: float) -> float:
+    """Return 1.5 standard errors of a share of so many studies."""
+    return 1.5 * math.sqrt(share * (1 - share) / n_studies)
+
+
+def faults(found: Found, population: Population, n_studies: float = math.inf) -> list[str]:
+    """Tell which numbers are outside of what is allowed, by more than the slack; small studies may be cautious."""
+    most = 1.0 if population.n_cases <= CAUTIOUS else MOST
+    return [
+        f"{what} {100 * share:.1f} %"
+        for what, share, low, high in (
+            ("mean holds in", found.coverage, LEAST, most),
+            ("difference holds in", found.coverage_of_difference, LEAST, most),
+            ("false before", found.false_before, 0.0, MOST_BEFORE),
+            ("false after", found.false_after, 0.0, MOST_AFTER),
+            ("false anywhere", found.false_anywhere, 0.0, MOST_ANYWHERE),
+        )
+        if not low - slack(low, n_studies) <= share <= high + slack(high, n_studies)
+    ]
 
 
 def simulated(
@@ -155,8 +178,8 @@ def annotator_parts(studies: Studies, *, adjusted: bool) -> tuple[Part, Part]:
     group_of[codes] = design.group_of
     kept = group_of[studies.readers[cases]] != design.group[:, None]
     moved = [design.spread(one[:, None]) for one in values_of(studies, cases, kept, adjusted=adjusted)]
-    pairs = [[one.of_difference(a, b) for a, b in PAIRS] for one in moved]
-    return _stacked([[one.of_models()] for one in moved]), _stacked(pairs)
+    pairs = [[one.part((np.array(a), np.array(b))) for a, b in PAIRS] for one in moved]
+    return _stacked([[one.part()] for one in moved]), _stacked(pairs)
 
 
 def _stacked(parts: list[list[Part]]) -> Part:

@@ -261,6 +261,8 @@ class PriorRecipe(Value):
 
     def stratum(self, names: Sequence[str], labels: Labels) -> IntArray:
         """Say whose coefficients each case has: those of the smallest stratum that it belongs to."""
+        if len(self.strata) == 1:
+            return np.zeros(len(names), dtype=np.int64)
         place = {key: row for row, key in enumerate(self.strata)}
         known = (labels.get(name, ()) for name in names)
         rows = [max(place.get(label[:depth], 0) for depth in range(len(label) + 1)) for label in known]

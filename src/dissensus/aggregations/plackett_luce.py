@@ -190,14 +190,10 @@ def chained_draws(
     """
     from dissensus.kernels.race_sampler import sample_plackett_luce
 
-    chains, columns, position = keys.shape[1], sizes[cases], 0
+    chains, columns = keys.shape[1], sizes[cases]
     sampled = -(-draws // chains)
     values = np.empty(chains * sampled * int(columns.sum()))
-    for run in np.split(cases, np.flatnonzero(np.diff(cases) != 1) + 1):  # of neighbours
-        size = chains * sampled * int(sizes[run].sum())
-        bounds, own = (int(run[0]), int(run[-1]) + 1), values[position : position + size]
-        sample_plackett_luce(posterior, keys, bounds, chains, warmup, own)
-        position += size
+    sample_plackett_luce(posterior, keys, cases, chains, warmup, values)
     spare = chains * sampled - draws
     if not spare:
         return values, None, None

@@ -7,22 +7,21 @@ also says in words what it rests on, and why it is undefined where it is.
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.arrays import FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, known_name, listing
 from dissensus.core.names import Ranking
 from dissensus.core.ragged import offsets_from_lengths, product, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import repr_html
+from dissensus.study.builders import is_code, nested_levels
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind
 
@@ -109,12 +108,10 @@ class Table:
     @classmethod
     def of_sets(cls, study: Study, offsets: IntArray, codes: IntArray) -> Table:
         """Tell sets of conditions apart, one per opinion, with ascending codes."""
-        known: dict[bytes, int] = {}
-        keys = [codes[start:stop].tobytes() for start, stop in pairwise(offsets.tolist())]
-        kind = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
+        kind = kinds_of(offsets, codes)
         rows, elements = take_rows(offsets, np.unique(kind, return_index=True)[1].astype(np.int64))
         row = row_of_each(rows)
-        shares = sparse(1 / np.diff(rows)[row], row, codes[elements], (len(known), study.n_conditions))
+        shares = sparse(1 / np.diff(rows)[row], row, codes[elements], (len(rows) - 1, study.n_conditions))
         return cls(study, kind, shares, np.arange(study.n_conditions, dtype=np.float64))
 
     @cached_property
@@ -144,6 +141,24 @@ def seats_of(study: Study) -> IntArray:
     n_names = len(study.annotator_names)
     own = np.where(study.annotators == ANONYMOUS, n_names + np.arange(study.n_opinions), study.annotators)
     return np.asarray(study.panel.case_of_opinion * (n_names + study.n_opinions) + own, dtype=np.int64)
+
+
+def remains(study: Study) -> BoolArray:
+    """Tell of each opinion whether somebody else gave one on the same case, shape (n_opinions,)."""
+    _, seat, sizes = np.unique(seats_of(study), return_inverse=True, return_counts=True)
+    own = np.where(study.annotators == ANONYMOUS, 1, sizes[seat])
+    return np.asarray(study.votes_per_case[study.panel.case_of_opinion] > own)
+
+
+def kinds_of(offsets: IntArray, codes: IntArray) -> IntArray:
+    """Give rows of codes a number, the same where they are equal, in the order of their first appearance.
+
+    >>> kinds_of(np.array([0, 1, 3, 4]), np.array([7, 7, 5, 7]))
+    array([0, 1, 0])
+    """
+    known: dict[bytes, int] = {}
+    keys = (codes[start:stop].tobytes() for start, stop in pairwise(offsets.tolist()))
+    return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
 
 
 def pairs_within(rows: IntArray) -> tuple[IntArray, IntArray]:
@@ -249,7 +264,7 @@ def disagreement_of(table: Table, distance: Distance, depth: int = 1) -> Disagre
         return _of_sets(table, lambda common, a, b: common / np.maximum(a, b))
     said = table.study
     if distance == "overlap":
-        vectors, signs = soft_rankings(said, depth)
+        vectors, signs = soft_rankings(said, depth, said.n_conditions)
         return _of_vectors(Table(said, np.arange(said.n_opinions), vectors, signs), vectors, signs)
     first_key = said.ranking_of_mention * said.n_conditions
     mentioned = np.sort(first_key + said.codes) - first_key
@@ -622,13 +637,14 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     0.75
     """
     check_depth(depth, n_conditions)
-    blocks = [*_blocks(a, "a"), *_blocks(b, "b")]
-    flat = [condition for block in blocks for condition in block]
-    known = {condition: code for code, condition in enumerate(dict.fromkeys(flat))}
-    names, numbers = ([one for one in known if isinstance(one, str) == is_name] for is_name in (True, False))
-    outside = [code for code in numbers if not 0 <= int(code) < n_conditions]
+    mentions = nested_levels([[a, b]])[-1]
+    names, numbers = ([one for one in mentions if isinstance(one, str) == is_name] for is_name in (True, False))
+    outside = [one for one in numbers if is_code(one) and not 0 <= int(one) < n_conditions]
     mixed = listing([names[0], numbers[0]]) if names and numbers else ""
-    many = f"{len(known)}: {listing(known)}" if len(known) > n_conditions else ""
+    # conditions are numbered by those that are mentioned, however many there are
+    written: Any = [[[str(one) if is_code(one) else one for one in block] for block in ranking] for ranking in (a, b)]
+    said = Study.from_rankings([written], list(dict.fromkeys(map(str, mentions))))
+    many = f"{said.n_conditions}: {listing(said.conditions)}" if said.n_conditions > n_conditions else ""
     spelt = "raise n_conditions, or look for one condition that is spelled in two ways"
     for got, message, expected, advice in (
         (mixed, "names and codes of conditions are mixed", "names in both rankings, or codes in both", ""),
@@ -637,12 +653,9 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     ):
         if got:
             raise DissensusError(message, expected=expected, got=got, advice=advice)
-    n_blocks = [len(a), len(b)]
-    if not all(n_blocks):
+    if not (len(a) and len(b)):
         return 0.0
-    codes = np.array([known[condition] for condition in flat], dtype=np.int64)
-    sizes, offsets = offsets_from_lengths(list(map(len, blocks))), offsets_from_lengths(n_blocks)
-    vectors, signs = soft_vectors(codes, sizes, offsets, depth, n_conditions, normalised=normalised)
+    vectors, signs = soft_rankings(said, depth, n_conditions, normalised=normalised)
     own, common = (vectors * vectors) @ signs, ((vectors[[0]] * vectors[[1]]) @ signs)[0]
     return min(1.0, float(common / np.sqrt(own.prod()) if normalised else common))
 
@@ -656,61 +669,16 @@ def check_depth(depth: int, n_conditions: int) -> None:
         raise DissensusError(message, expected=most, got=str(depth), advice=advice)
 
 
-# Checks --------------------------------------------------------------------------------------------------
-
-
-def _listed(value: Any, place: str) -> list[Any]:
-    """Return the members of a list, or say what a ranking is."""
-    is_one = isinstance(value, str | bytes) or getattr(value, "ndim", 1) == 0
-    if is_one or not isinstance(value, Sequence | np.ndarray | set | frozenset):
-        raise DissensusError(
-            "a ranking must be a list of blocks",
-            expected="blocks of tied conditions, best first: [['Eczema'], ['Psoriasis', 'Tinea']] or [[3], [0, 2]]",
-            got=f"{value!r:.60}",
-            where=f"ranking {place}",
-            advice="a single label is [['name']]: one block with one condition",
-        )
-    return list(value)
-
-
-def _blocks(ranking: Any, name: str) -> list[list[Any]]:
-    """Take a ranking apart, or say why it is none."""
-    blocks = [_listed(block, f"{name}, block {number}") for number, block in enumerate(_listed(ranking, name), start=1)]
-    flat = [condition for block in blocks for condition in block]
-    wrong = [one for one in flat if not isinstance(one, str | Integral) or isinstance(one, bool)]
-    twice = [] if wrong else [one for one, count in Counter(flat).items() if count > 1]
-    for bad, message, expected in (
-        ([block for block in blocks if not block], "a block is empty", "at least one condition in every block"),
-        (wrong, "a condition is neither a name nor a code", "text or whole numbers, two lists deep: block > condition"),
-        (twice, f"condition {str(twice[:1])[1:-1]} is mentioned twice", "every condition at most once in a ranking"),
-    ):
-        if bad:
-            raise DissensusError(message, expected=expected, got=f"{bad[0]!r:.60}", where=f"ranking {name}")
-    return blocks
-
-
 # Vectors ------------------------------------------------------------------------------------------------
 
 
-def soft_rankings(said: Study, depth: int) -> tuple[Matrix, FloatArray]:
-    """Turn every ranking of a study into a vector; see :func:`soft_vectors`. Abstentions are left out before."""
-    return soft_vectors(said.codes, said.code_offsets, said.block_offsets, depth, said.n_conditions)
+def soft_rankings(said: Study, depth: int, n_conditions: int, *, normalised: bool = True) -> tuple[Matrix, FloatArray]:
+    """Turn rankings, none of them empty, into vectors whose inner products are average overlaps.
 
-
-def soft_vectors(
-    codes: IntArray,
-    code_offsets: IntArray,
-    block_offsets: IntArray,
-    depth: int,
-    n_conditions: int,
-    *,
-    normalised: bool = True,
-) -> tuple[Matrix, FloatArray]:
-    """Turn rankings into vectors, of length one if normalised, whose inner products are average overlaps.
-
-    For l places, the shares of a ranking are those of an unmentioned condition, r, plus the excess of the mentioned
-    ones, and sum to l. With K conditions and m = l - K r / 2, the inner product of two rankings is r m' + r' m, which
-    is half of (r + m) (r' + m') - (r - m) (r' - m'), plus the product of their excesses.
+    They are of length one if normalised. For l places, the shares of a ranking are those of an unmentioned condition,
+    r, plus the excess of the mentioned ones, and sum to l. With K conditions and m = l - K r / 2, the inner product of
+    two rankings is r m' + r' m, which is half of (r + m) (r' + m') - (r - m) (r' - m'), plus the product of their
+    excesses.
 
     Returns
     -------
@@ -725,8 +693,9 @@ def soft_vectors(
         """Return the chance that a condition of a block is in the first places, shape (n_blocks, depth)."""
         return np.clip((places - before[:, None]) / sizes[:, None], 0.0, 1.0)
 
-    offsets, before = code_offsets[block_offsets], code_offsets[:-1]
-    before = before - np.repeat(offsets[:-1], np.diff(block_offsets))
+    code_offsets = said.code_offsets
+    offsets, before = code_offsets[said.block_offsets], code_offsets[:-1]
+    before = before - np.repeat(offsets[:-1], np.diff(said.block_offsets))
     ranking, mentioned = row_of_each(offsets), np.diff(offsets)
     rest = shares(mentioned, np.maximum(n_conditions - mentioned, 1))
     excess = shares(before, np.diff(code_offsets))[row_of_each(code_offsets)] - rest[ranking]
@@ -734,7 +703,7 @@ def soft_vectors(
     np.add.at(within, ranking, excess**2)
     own = (within / places).sum(axis=1, keepdims=True)
     scale = 1 / np.sqrt(places) / np.sqrt(own if normalised else np.full_like(own, depth))
-    different, position = np.unique(codes, return_inverse=True)
+    different, position = np.unique(said.codes, return_inverse=True)
     columns = (position[:, None] * depth + np.arange(depth)).ravel()
     shape = (len(mentioned), len(different) * depth)
     named = csr_array(((excess * scale[ranking]).ravel(), columns, offsets * depth), shape=shape)
@@ -1046,11 +1015,8 @@ def agreement_measures(
     for one in studies.values():
         said = one.counted
         table = Table.of(said.select((said.votes_per_case > 0) & (said.case_weights > 0)))
-        known, suited = OF_LABELS + OF_GRADES, OF_LABELS
-        if said.kind == "ratings":
-            known, suited = ("alpha-nominal", *OF_RATINGS), OF_RATINGS
-        elif said.question == "grades":
-            suited = OF_GRADES
+        known = ("alpha-nominal", *OF_RATINGS) if said.kind == "ratings" else OF_LABELS + OF_GRADES
+        suited = OF_RATINGS if said.kind == "ratings" else OF_GRADES if said.question == "grades" else OF_LABELS
         for name in suited if measures is None else measures:
             check_choice("measures", name, known)
             prepared.append((name, table.study, KNOWN[name].of(table)))

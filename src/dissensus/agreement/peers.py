@@ -245,7 +245,7 @@ def pairwise_agreement(annotations: Study, *, depth: int = 3) -> pl.DataFrame:
     pairs = named[np.stack(pairs_within(said.panel.case_of_opinion[named]))]
     who = said.annotators[pairs]
     one, other = np.where(who[0] < who[1], pairs, pairs[::-1])[:, who[0] != who[1]]
-    vectors, signs = soft_rankings(said, depth)
+    vectors, signs = soft_rankings(said, depth, said.n_conditions)
     table = Table.of(said)
     firsts = table.shares[table.kind]
     parts = [slice(start, start + PAIRS_AT_ONCE) for start in range(0, len(one), PAIRS_AT_ONCE)] or [slice(0)]

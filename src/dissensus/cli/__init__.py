@@ -18,14 +18,19 @@ def main() -> None:
 
 
 def _run() -> None:
-    from dissensus.cli.app import app
+    from dissensus.cli.app import UsageError, app
     from dissensus.cli.terminal import prepare, say
     from dissensus.core.errors import DissensusError
     from dissensus.core.screen import visible
 
     prepare()
     try:
-        app(prog_name="dissensus")
+        app(prog_name="dissensus", standalone_mode=False)
+    except UsageError as mistake:
+        if mistake.message != (mistake.ctx and mistake.ctx.get_help()):
+            mistake.message = visible(mistake.message)
+        mistake.show()
+        sys.exit(mistake.exit_code)
     except DissensusError as error:
         parts = {name: visible(getattr(error, name)) for name in ("problem", "expected", "got", "where", "advice")}
         say(str(type(error)(**parts)), error="error: ")

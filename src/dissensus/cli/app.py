@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,24 +19,14 @@ from dissensus.cli.options import Overwrite, bundled, option
 from dissensus.cli.saved_results import cases, compare, plot, report
 from dissensus.cli.terminal import compile_with_progress
 from dissensus.core.output import checked_file_target, written_whole
-from dissensus.core.screen import Screen, visible
+from dissensus.core.screen import Screen
 
 # What typer raises at wrong words: some versions bring their own copy of it, without a public name.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 
-@contextmanager
-def _visible_mistakes() -> Iterator[None]:
-    try:
-        yield
-    except Exception as mistake:
-        if isinstance(mistake, UsageError) and mistake.message != (mistake.ctx and mistake.ctx.get_help()):
-            mistake.message = visible(mistake.message)
-        raise
-
-
-class VisibleGroup(TyperGroup):
-    """The commands; what was typed wrongly is shown without anything that a terminal obeys or hides."""
+class Commands(TyperGroup):
+    """The commands."""
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return --help, which is off by default: to make sure of a value that is none takes imports."""
@@ -46,9 +34,6 @@ class VisibleGroup(TyperGroup):
         if found is not None:
             found.default = False
         return found
-
-    parse_args = _visible_mistakes()(TyperGroup.parse_args)
-    invoke = _visible_mistakes()(TyperGroup.invoke)
 
 
 # Options that the help of every command shows; --help-all shows the others.
@@ -102,21 +87,13 @@ def python_defaults(place: str) -> dict[str, Any]:
     module, _, name = place.partition(":")
     found = find_spec(module)
     tree = ast.parse(Path(str(found and found.origin)).read_text(encoding="utf-8"))
-    constants = {
-        target.id: node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
     (signature, *_) = (node.args for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
-    values = {one.arg: value for one, value in zip(signature.kwonlyargs, signature.kw_defaults, strict=True) if value}
-    known = {one: constants.get(value.id) if isinstance(value, ast.Name) else value for one, value in values.items()}
-    return {one: value.value for one, value in known.items() if isinstance(value, ast.Constant)}
+    values = zip(signature.kwonlyargs, signature.kw_defaults, strict=True)
+    return {one.arg: value.value for one, value in values if isinstance(value, ast.Constant)}
 
 
 app = typer.Typer(
-    cls=VisibleGroup,
+    cls=Commands,
     name="dissensus",
     no_args_is_help=True,
     add_completion=False,

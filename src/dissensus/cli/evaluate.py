@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -101,7 +101,7 @@ class Evaluate:
         """Read everything, evaluate it, and write the results with what they were made from."""
         from dissensus.core.files import open_source
         from dissensus.evaluation.request import chosen_aggregations
-        from dissensus.evaluation.store import not_results
+        from dissensus.evaluation.store import not_results, write_files
 
         files = (self.file, self.said.get("conditions"), self.categories, self.strata, self.truth, self.protocol)
         inputs = (*files, *options.model_places(self.models).values())
@@ -133,7 +133,9 @@ class Evaluate:
         sources = [reading.source, *(model.source for model in models.values()), groups, strata, truth and truth.source]
         hashes = {one.path.name: f"sha256:{one.sha256}" if one.sha256 else "" for one in sources if one is not None}
         result = replace(result, inputs=hashes)
-        write_results(result, self.out, overwrite=self.overwrite, page=self.write_page)
+        with directory_written_whole(self.out, overwrite=self.overwrite, foreign=not_results) as place:
+            write_files(result, place)
+            self.write_page(result, place)
         return result
 
     def write_page(self, result: ds.Evaluation, place: Path) -> None:
@@ -229,17 +231,6 @@ def executor_of(workers: int | None = None, dask: str | None = None) -> Iterator
 evaluate = options.bundled(Evaluate)
 
 
-def write_results(
-    result: ds.Evaluation, out: Path, *, overwrite: bool, page: Callable[[ds.Evaluation, Path], None]
-) -> None:
-    """Write the directory of results, and what a function writes beside them, whole or not at all."""
-    from dissensus.evaluation.store import not_results, write_files
-
-    with directory_written_whole(out, overwrite=overwrite, foreign=not_results) as place:
-        write_files(result, place)
-        page(result, place)
-
-
 # The demo ----------------------------------------------------------------------------------------------------
 
 # What the demo calls its input; directories of results that name it may be replaced by the next demo.
@@ -269,7 +260,7 @@ def demo(
     """
     from dissensus.evaluation.request import default_aggregations
     from dissensus.evaluation.sentences import with_truth
-    from dissensus.evaluation.store import REPORT, not_results
+    from dissensus.evaluation.store import REPORT, not_results, write_files
     from dissensus.simulate.differential_study import simulate_study
 
     overwrite = overwrite or was_written_by_demo(out)
@@ -284,11 +275,12 @@ def demo(
         found = ds.evaluate(study.annotations, study.predictions, advance=advance, **known, **asked)
     inputs = {ORIGIN: f"simulate_study(n_cases={cases}, seed={seed})"}
     result = with_truth(replace(found, inputs=inputs), study.truth)
-    page = out / REPORT
-    write_results(result, out, overwrite=overwrite, page=lambda one, place: ds.write_report(one, place / REPORT))
+    with directory_written_whole(out, overwrite=overwrite, foreign=not_results) as place:
+        write_files(result, place)
+        ds.write_report(result, place / REPORT)
     lines = (
         "Next:",
-        f"  {Path(sys.executable).name} -m webbrowser {page.absolute().as_uri()}",
+        f"  {Path(sys.executable).name} -m webbrowser {(out / REPORT).absolute().as_uri()}",
         f"  dissensus compare {out}",
         f"  dissensus cases {out}",
         "  dissensus evaluate opinions.csv --predictions A=a.csv",

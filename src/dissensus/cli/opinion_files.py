@@ -19,7 +19,7 @@ from dissensus.core.output import (
     write_table,
     written_whole,
 )
-from dissensus.core.screen import Screen
+from dissensus.core.screen import Screen, counted
 
 # How many columns of one role are named.
 MOST_NAMES = 12
@@ -86,7 +86,6 @@ def convert(
     dissensus convert findings.csv checklists.csv --format checklist --nothing normal
     """
     from dissensus.study.canonical import check_annotations_ending
-    from dissensus.study.diagnosis import plural
 
     check_annotations_ending(out)
     checked_file_target(out, overwrite=overwrite, inputs=(file, said.get("conditions")))
@@ -94,7 +93,7 @@ def convert(
     study = reading.study if reading.study.kind == "checklists" else reading.rankings
     ds.write(study, out, overwrite=overwrite)
     options.say_receipt(reading.receipt)
-    what = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
+    what = f"{counted(study.n_cases, 'case')}, {counted(study.n_votes, study.opinion)}"
     return Screen(f"{file} ({reading.receipt.format}) -> {out}: {what}")
 
 

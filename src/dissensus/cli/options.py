@@ -256,7 +256,6 @@ def _show_all_options(ctx: typer.Context, wanted: bool) -> None:
 
 # How results are printed.
 OUTPUT = bundle(json=(bool, "Print the result as JSON."), quiet=(bool, "Print no messages: only results and errors."))
-REPLACED = bundle(overwrite=(bool, "Replace the file if it exists; never an input."))
 OUTPUT["help_all"] = Annotated[
     bool | None,
     option("Show all options and exit.", "--help-all", is_eager=True, callback=_show_all_options, show_default=False),
@@ -283,7 +282,7 @@ def bundled(command: Callable[..., Any], *, out: str | None = None, is_table: bo
     own = inspect.signature(command, eval_str=True).parameters.values()
     bundles = {one.name: kinds for one in own for kinds in get_args(one.annotation)[1:] if isinstance(kinds, dict)}
     has_rows, named = out is not None, {one.name for one in own}
-    file = {"out": Annotated[Path | None, option(out or "")], **REPLACED} if has_rows else {}
+    file = {"out": Annotated[Path | None, option(out or "")], "overwrite": Overwrite} if has_rows else {}
     file = {name: kind for name, kind in file.items() if name not in named}
 
     @wraps(command, updated=())

@@ -145,15 +145,8 @@ def plot(
     from dissensus.evaluation.store import FILES
     from dissensus.figures.charts import checked_ending, write_chart
 
-    if not show_list:  # what would fail only after the results are loaded
-        if figure is None or out is None:
-            missing = "the figure to draw" if figure is None else "--out"
-            raise DissensusError(f"{missing} is missing", advice="dissensus plot RESULTS --list shows the figures")
-        found_figure(figure)
-        checked_ending(out)
-        checked_file_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
-    evaluation = ds.load(results)
-    if show_list or figure is None or out is None:
+    if show_list:
+        evaluation = ds.load(results)
         lacking = {name: sort.lacking(evaluation) for name, sort in FIGURES.items()}
         table = {
             "figure": list(FIGURES),
@@ -165,5 +158,12 @@ def plot(
         known = f"runs: {', '.join(one.label for one in evaluation.runs)}"
         records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
         return Screen("", "", table, (told, known), n_names=2, is_whole=True, records=records)
-    write_chart(Plots(evaluation).chart(figure, metric=metric, run=run, case=case), out, overwrite=overwrite)
+    if figure is None or out is None:
+        missing = "the figure to draw" if figure is None else "--out"
+        raise DissensusError(f"{missing} is missing", advice="dissensus plot RESULTS --list shows the figures")
+    found_figure(figure)
+    checked_ending(out)
+    checked_file_target(out, overwrite=overwrite, inputs=[results / name for name in FILES])
+    chart = Plots(ds.load(results)).chart(figure, metric=metric, run=run, case=case)
+    write_chart(chart, out, overwrite=overwrite)
     return Screen(f"-> {out}")

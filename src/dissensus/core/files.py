@@ -182,6 +182,11 @@ class Source:
         return self.kind in ("table", "parquet")
 
     @property
+    def is_delimited(self) -> bool:
+        """Whether the content is a table that the bytes spell out, letters and their accents composed."""
+        return self.kind == "table" and len(self.data) > 0 and self.path.suffix.lower() in TABLE_ENDINGS
+
+    @property
     def text(self) -> str:
         """The file as text, whatever was made of it."""
         return decoded(self.data, self.path)
@@ -467,9 +472,9 @@ def delimited_table(
     table = _parsed(data, place, separator, names)
     width, has_quotes = len(names), b'"' in data
     # polars fills short rows up, and lets a quoted cell go on after its last quote
-    is_filled = width > 1 and table.to_series(width - 1).null_count() > 0
-    is_short = has_quotes or data.count(separator.encode()) < (width - 1) * (len(table) + 1)
-    is_doubtful = (is_filled and is_short) or (has_quotes and _has_quotes_inside(data, separator))
+    is_short = width > 1 and table.to_series(width - 1).null_count() > 0
+    is_short = is_short and (has_quotes or data.count(separator.encode()) < (width - 1) * (len(table) + 1))
+    is_doubtful = is_short or (has_quotes and _has_quotes_inside(data, separator))
     if is_doubtful and (wrong := _wrong_row(decoded(data, place), place, separator, least=width)):
         raise wrong
     if all(column.null_count() for column in table):

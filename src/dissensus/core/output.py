@@ -11,6 +11,7 @@ processes that were killed are removed by the next one that writes there.
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import platform
 import re
@@ -124,6 +125,23 @@ def checked_directory_target(
         if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise FormatError("the output directory cannot be replaced", got="permission denied", where=str(path))
         return target
+
+
+def foreign_content(place: FilePath, file: str, form: str, known: Collection[str]) -> str:
+    """Say what in a directory must not be lost; nothing if a file of JSON says its form, and all others are known.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     foreign_content(FilePath(folder), "run.json", "dissensus results", ["run.json"])
+    "no run.json with the format 'dissensus results'"
+    """
+    try:
+        described = json.loads((place / file).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        described = None
+    if not isinstance(described, dict) or described.get("format") != form:
+        return f"no {file} with the format {form!r}"
+    return foreign_entry(place, known)
 
 
 def foreign_entry(place: FilePath, known: Collection[str]) -> str:

@@ -35,7 +35,7 @@ MINUS = "\N{MINUS SIGN}"
 # Stands where there is no number.
 NOTHING = "\N{EN DASH}"
 
-# Probabilities nearer to 0 or 1 than this are not told apart from it, however many draws there are.
+# Probabilities nearer to 0 than this are not told apart from it.
 LEAST = 0.001
 
 # Kinds of characters that a terminal obeys or hides: control, format, halves of pairs, separators of lines.
@@ -325,22 +325,6 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return "over 99\xa0%"
     return f"{100 * share:.0f}\xa0%"
-
-
-def probability(chance: float, n_draws: int) -> str:
-    r"""Write a probability that was found by counting draws; draws that all agree do not make it certain.
-
-    >>> probability(0.591, 1000), probability(0.997, 1000), probability(1.0, 1000), probability(0.0, 80)
-    ('59\xa0%', '99.7\xa0%', 'over 99.9\xa0%', 'under 1.3\xa0%')
-    """
-    if math.isnan(chance):
-        return NOTHING
-    room = min(max(1 / n_draws, LEAST), 0.5)
-    if chance > 1 - room:
-        return f"over {math.floor(1000 * (1 - room)) / 10:g}\xa0%"
-    if chance < room:
-        return f"under {math.ceil(1000 * room) / 10:g}\xa0%"
-    return f"{100 * chance:.0f}\xa0%" if 0.01 <= chance <= 0.99 else f"{100 * chance:.1f}\xa0%"
 
 
 def small_probability(value: float) -> str:

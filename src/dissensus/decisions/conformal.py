@@ -62,22 +62,17 @@ def conformity(model: Predictions, score: Score) -> FloatArray:
     >>> [conformity(model, score).round(3).tolist() for score in ("lac", "aps", "rank")]
     [[[0.5, 0.3, 0.2]], [[-0.5, -0.8, -1.0]], [[-1.0, -2.0, -3.0]]]
     """
+    from scipy.stats import rankdata
+
     values = np.full((model.n_cases, model.n_conditions), -math.inf if model.kind == "ranking" else 0.0)
     values[model.case_of_entry, model.codes] = model.values
     if score == "rank":
-        return -np.asarray((values[:, None, :] > values[:, :, None]).sum(axis=2) + 1.0)
+        return -np.asarray(rankdata(-values, method="min", axis=1), dtype=np.float64)
     probabilities = values / values.sum(axis=1, keepdims=True)
     if score == "lac":
         return np.asarray(probabilities)
-    order = np.argsort(-probabilities, axis=1, kind="stable")
-    ordered = np.take_along_axis(probabilities, order, axis=1)
-    sums = np.cumsum(ordered, axis=1)
-    for place in range(model.n_conditions - 2, -1, -1):  # tied conditions come together
-        tied = ordered[:, place] == ordered[:, place + 1]
-        sums[tied, place] = sums[tied, place + 1]
-    found = np.empty_like(sums)
-    np.put_along_axis(found, order, -sums, axis=1)
-    return found
+    last = rankdata(-probabilities, method="max", axis=1)  # tied conditions come together
+    return np.take_along_axis(np.cumsum(np.sort(-probabilities, axis=1), axis=1), last.astype(np.int64) - 1, axis=1)
 
 
 def threshold(scores: FloatArray, alpha: float, m: int) -> float:
@@ -214,11 +209,7 @@ def conformal(
     codes = np.zeros(said.n_conditions, dtype=np.int64)
     names: tuple[str, ...] = ("all conditions",)
     if categories is not None:
-        of_name = dict(zip(categories.conditions, categories.codes.tolist(), strict=True))
-        lacking = [name for name in said.conditions if name not in of_name]
-        if lacking:
-            raise DissensusError("conditions have no category", expected="one for each", got=listing(lacking))
-        codes, names = np.array([of_name[name] for name in said.conditions]), categories.names
+        codes, names = categories.aligned(said.conditions).codes, categories.names
         unused = [name for place, name in enumerate(names) if place not in codes]
         if unused:
             raise DissensusError("categories have no members", expected="a condition in each", got=listing(unused))

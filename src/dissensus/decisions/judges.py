@@ -319,7 +319,7 @@ def judges(
     counts = (said.votes_per_case > 0) & (said.case_weights > 0)
     said = said.select([name in place and known for name, known in zip(said.case_names, counts, strict=True)])
     own_groups = dict(zip(study.case_names, study.groups, strict=True)) if study.groups else {}
-    on = replace(_labelled(said, place, strata, {**own_groups, **(groups or {})}), is_finite=finite)
+    on = _labelled(said, place, strata, {**own_groups, **(groups or {})}, is_finite=finite)
     quantities, about = _quantities(said, on, judged, names, metric, predictions, condition)
     notes, is_share = _notes(study, said, on, judged, strata), metric is None and said.kind != "ratings"
     rows = [
@@ -357,7 +357,12 @@ def _judged(study: Study, judgements: Mapping[str, Any]) -> dict[str, list[Predi
 
 
 def _labelled(
-    said: Study, place: Mapping[str, int], strata: Mapping[str, str] | None, groups: Mapping[str, str]
+    said: Study,
+    place: Mapping[str, int],
+    strata: Mapping[str, str] | None,
+    groups: Mapping[str, str],
+    *,
+    is_finite: bool,
 ) -> Labelled:
     """Say how labelled cases stand for all; refuse too few, and strata without any."""
     if said.n_cases < LEAST_CASES:
@@ -382,7 +387,7 @@ def _labelled(
         within = weighted_counts(codes[rows], weights, len(known))
         weights = weights / within[codes[rows]] * (n_all / n_all.sum())[codes[rows]]
     labels = [f"group {groups[name]}" if name in groups else f"case {name}" for name in names]
-    return Labelled(rows, weights, codes, np.unique(labels, return_inverse=True)[1], False)
+    return Labelled(rows, weights, codes, np.unique(labels, return_inverse=True)[1], is_finite)
 
 
 def _notes(

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -233,22 +234,14 @@ class Plan(Rows):
         """What every design would show."""
         return tuple(self.row(n, *size) for size, n in combined(self.sizes, self.cases))
 
-    def _reaches(self, row: Mapping[str, Any]) -> bool:
-        what, wanted = self.target
-        return bool(row["power"] >= wanted if what == "power" else row["width"] <= wanted)
-
     @cached_property
     def needed(self) -> tuple[dict[str, Any], ...]:
         """The fewest cases that reach the target, for every number of opinions and annotators that can."""
-        found = []
+        what, wanted = self.target
+        sign, numbers, found = (1 if what == "power" else -1), range(2, MOST_CASES + 1), []
         for size in self.sizes:
-            low, high = 1, MOST_CASES
-            if not self._reaches(self.row(high, *size)):
-                continue
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (low, middle) if self._reaches(self.row(middle, *size)) else (middle, high)
-            found.append(self.row(high, *size))
+            first = bisect_left(numbers, sign * wanted, key=lambda n, size=size: sign * self.row(n, *size)[what])  # type: ignore[misc]
+            found += [self.row(n, *size) for n in numbers[first : first + 1]]
         return tuple(found)
 
     @property
@@ -362,9 +355,7 @@ def plan(
     check_choice("design", design, get_args(Design))
     check_share("power", power)
     check_share("level", level)
-    for name, value in (("width", width), ("margin", margin)):
-        if value is not None:
-            check_positive(**{name: value})
+    check_positive(**{name: one for name, one in (("width", width), ("margin", margin)) if one is not None})
     for name, numbers in (("cases", cases), ("opinions", opinions), ("annotators", annotators)):
         for number in numbers if numbers is not None else ():
             check_count(**{name: number})
@@ -665,6 +656,8 @@ def relabel(
     >>> found.n, found.rows[0]["gain"] >= found.rows[-1]["gain"]
     (6, True)
     """
+    import polars as pl
+
     check_count(draws=draws)
     check_seed(seed)
     if study.kind != "checklists":
@@ -692,19 +685,18 @@ def relabel(
     spread, gains, certainty = np.concatenate(parts, axis=1)
     total = float(product(weights, spread))
     shares = weights * gains / total if total > 0 else np.zeros_like(gains)
-    order = np.argsort(-shares, kind="stable")
-    by_certainty = np.argsort(np.argsort(certainty, kind="stable"), kind="stable") + 1
-    columns: dict[str, Any] = {"gain": shares, "opinions": annotated.votes_per_case, "certainty": certainty}
-    columns = {name: values[order].tolist() for name, values in {**columns, "by_certainty": by_certainty}.items()}
-    columns = {"rank": range(1, len(order) + 1), "case": [annotated.case_names[i] for i in order], **columns}
-    rows = tuple(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    columns = {"case": annotated.case_names, "gain": shares, "opinions": annotated.votes_per_case}
+    ranked = pl.DataFrame({**columns, "certainty": certainty}).with_columns(
+        by_certainty=pl.col("certainty").rank("ordinal").cast(pl.Int64)
+    )
+    ranked = ranked.sort("gain", descending=True, maintain_order=True).with_row_index("rank", 1)
     about, left_out = f"{spec.name}, {' minus '.join(own)}", said.n_cases - annotated.n_cases
     told = {
         f"{left_out} cases have no opinion yet: they are not ranked": left_out > 0,
         "no opinion can change the conclusion: the models say the same": total == 0,
     }
     notes = tuple(sentence for sentence, holds in told.items() if holds)
-    return Relabel(rows, about, n, notes)
+    return Relabel(tuple(ranked.to_dicts()), about, n, notes)
 
 
 def every_answer(said: Study, means: FloatArray) -> Study:

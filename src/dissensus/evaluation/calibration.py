@@ -31,12 +31,12 @@ from dissensus.aggregations.dirichlet import Dirichlet, ProbabilisticInverseRank
 from dissensus.aggregations.normal_inverse_gamma import NormalInverseGamma, estimated_shifts
 from dissensus.aggregations.plackett_luce import PlackettLuce
 from dissensus.aggregations.point_estimates import RatingPoint
-from dissensus.agreement.coefficients import Matrix, Table, seats_of
+from dissensus.agreement.coefficients import Matrix, Table, remains, seats_of
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray, Path, Value
 from dissensus.core.checks import check_choice, check_count, check_seed, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.names import Readable, case_keys
-from dissensus.core.output import directory_written_whole, expect, foreign_entry
+from dissensus.core.output import directory_written_whole, expect, foreign_content
 from dissensus.core.ragged import (
     Average,
     clustered,
@@ -66,9 +66,6 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "dissensus calibration", 1
 
 TABLES = ("scores", "panel_split", "models")
-
-# Draws per case: measured to be enough for a score to two digits.
-DRAWS = 400
 
 # Scores closer than this count as equal: one percent of the probability of a ranking, and what draws leave open.
 NEGLIGIBLE = 0.01
@@ -210,12 +207,9 @@ class Calibration(Shown, Value):
     @property
     def _order(self) -> list[int]:
         """Positions of the aggregations that gave everything a chance, the best first; informed ones apart."""
-        scores = [-math.inf if spec.is_informed else row["score"] for spec, row in self._rows]
-        return sorted(np.flatnonzero(np.isfinite(scores)).tolist(), key=lambda i: -float(scores[i]))
-
-    @property
-    def _rows(self) -> list[tuple[Aggregation, Row]]:
-        return list(zip(self.specs, self.score_rows, strict=True))
+        scores = [float(row["score"]) for row in self.score_rows]
+        able = [i for i, spec in enumerate(self.specs) if math.isfinite(scores[i]) and not spec.is_informed]
+        return sorted(able, key=lambda i: -scores[i])
 
     @property
     def best(self) -> Aggregation:
@@ -255,7 +249,7 @@ class Calibration(Shown, Value):
 
     def _split_of(self, aggregation: Aggregation) -> list[Row]:
         """Return the rows of :attr:`panel_split` of one aggregation, that of all cases last; none of ratings."""
-        label = self.labels[self.specs.index(aggregation)]
+        label = self.row_of(aggregation)["aggregation"]
         return [row for row in self.split_rows if row["aggregation"] == label]
 
     def row_of(self, aggregation: Aggregation) -> Row:
@@ -367,7 +361,7 @@ def calibrate(
     predictions: Any = None,
     *,
     max_pairs: int = 5000,
-    draws: int = DRAWS,
+    draws: int = 400,  # measured to be enough for a score to two digits
     seed: int = 0,
     threads: int | None = None,
     refine: bool = False,
@@ -430,11 +424,10 @@ def calibrate(
         said = said.select(common_cases(said, models))
     pairs = HeldOut.of(said, max_pairs=max_pairs, seed=seed)
     split = None if said.kind == "ratings" else PanelSplit.of(said, max_cases=max_pairs, seed=seed)
-    cut = [] if split is None else split.case_names
-    named = {name: first_choices(model, cut) for name, model in models.items() if cut}
+    named = {} if split is None else {name: first_choices(model)[split.cases] for name, model in models.items()}
     judge = Judge(pairs, split, models, named, {"draws": draws, "seed": seed, "threads": threads, "advance": advance})
     specs = judged_specs(said, aggregations, models)
-    expect(advance, "holding annotators out", len(specs) * (pairs.n_pairs + len(cut)))
+    expect(advance, "holding annotators out", len(specs) * (pairs.n_pairs + (0 if split is None else len(split.cases))))
     for spec in specs:
         judge.score(spec)
     if refine:
@@ -446,18 +439,16 @@ def calibrate(
 
 
 class Scored(NamedTuple):
-    """What one aggregation came to: logarithms of scores by pair, of first blocks, what was fitted, and cut panels."""
+    """Logarithms of scores by pair, in the order of pairs, those of first blocks, and what was fitted on average."""
 
-    spec: Aggregation
     logs: FloatArray
     firsts: FloatArray
     fitted: Mapping[str, float]
-    panel: Expected | None
 
 
 @dataclass(eq=False)
 class Judge:
-    """Score aggregations one after the other, and remember them.
+    """Score aggregations one after the other, and remember them, with what they let expect of panels that are cut.
 
     ``named`` is what every model puts first on the cases whose panels are cut, -1 for nothing; ``priors`` are fitted to
     what is left in studies, which are few.
@@ -468,22 +459,18 @@ class Judge:
     models: Mapping[str, Predictions]
     named: Mapping[str, IntArray]
     how: dict[str, Any]
-    scored: list[Scored] = field(default_factory=list)
+    scored: dict[Aggregation, Scored] = field(default_factory=dict)
+    panels: dict[Aggregation, Expected] = field(default_factory=dict)
     priors: dict[int, InformedPrior] = field(default_factory=dict)
 
     def score(self, spec: Aggregation) -> float:
         """Return the mean log-probability of held-out rankings; find it if it is not known."""
-        known = next((one for one in self.scored if one.spec == spec), None)
-        if known is None:
+        if spec not in self.scored:
             how = {**self.how, "resolve": self._resolved}
-            logs, firsts, fitted = self.pairs.log_scores(spec, **how)
-            panel = None if self.split is None else self.split.expected(spec, self.named, **how)
-            known = Scored(spec, logs, firsts, fitted, panel)
-            self.scored.append(known)
-        return self._average(known.logs).mean
-
-    def _average(self, values: FloatArray) -> Average:
-        return clustered(values, self.pairs.weights, self.pairs.clusters)
+            self.scored[spec] = self.pairs.log_scores(spec, **how)
+            if self.split is not None:
+                self.panels[spec] = self.split.expected(spec, self.named, **how)
+        return self.pairs.average(self.scored[spec].logs).mean
 
     def _resolved(self, spec: Aggregation, study: Study) -> Aggregation:
         """Fit a prior that models inform to what is left in a study, which is one of few."""
@@ -494,35 +481,35 @@ class Judge:
             self.priors[id(study)] = prior_for([spec], study, self.models, start)
         return informed_by(spec, self.priors[id(study)])
 
-    def best(self) -> Scored:
+    def best(self) -> Aggregation:
         """Return the one with the highest score, informed ones apart."""
-        means = [-math.inf if one.spec.is_informed else self._average(one.logs).mean for one in self.scored]
-        return self.scored[int(np.argmax(means))]
+        return max(self.scored, key=lambda spec: -math.inf if spec.is_informed else self.score(spec))
 
     def refine(self) -> None:
         """Score finer steps of reliability around the best, and then of the strength of its prior."""
-        best = self.best()
-        spec = best.spec
+        spec = self.best()
+        fitted = self.scored[spec].fitted
         has_steps = not spec.is_informed and getattr(spec, "reliability", None) is not None
-        if not has_steps or not math.isfinite(self._average(best.logs).mean):
+        if not has_steps or not math.isfinite(self.score(spec)):
             return
         spec = golden_section(spec, "reliability", self.score, factor=2.0)
-        if isinstance(getattr(spec, "alpha", None), str) and "alpha" in best.fitted:
-            spec = replace(spec, alpha=rounded(best.fitted["alpha"]))  # type: ignore[type-var]  # specs are dataclasses
+        if isinstance(getattr(spec, "alpha", None), str) and "alpha" in fitted:
+            spec = replace(spec, alpha=rounded(fitted["alpha"]))  # type: ignore[type-var]  # specs are dataclasses
         if isinstance(getattr(spec, "alpha", None), float) and spec.alpha > 0:  # type: ignore[attr-defined]
             golden_section(spec, "alpha", self.score, factor=4.0)
 
     def calibration(self) -> Calibration:
         """Put everything into tables."""
-        split, best, specs = self.split, self.best(), tuple(one.spec for one in self.scored)
+        split, specs = self.split, tuple(self.scored)
+        labels = dict(zip(specs, labels_of(specs), strict=True))
         scores: list[Row] = []
         bins: list[Row] = []
-        for label, one in zip(labels_of(specs), self.scored, strict=True):
-            own = [] if split is None or one.panel is None else bins_of(one.panel, split)
+        for spec, label in labels.items():
+            own = [] if split is None else bins_of(self.panels[spec], split)
             bins += [{"aggregation": label, **row} for row in own]
             confirmed = {name: own[-1][name] if own else math.nan for name in ("stated", "predicted", "confirmed")}
             error = {"calibration_error": calibration_error(own) if own else math.nan}
-            scores.append({"aggregation": label, **self._compared(one, best), **confirmed, **error})
+            scores.append({"aggregation": label, **self._compared(spec), **confirmed, **error})
         counts = {
             "pairs": self.pairs.n_pairs,
             "cases": len(np.unique(self.pairs.cases)),
@@ -531,16 +518,21 @@ class Judge:
             "draws": self.how["draws"],
             "seed": self.how["seed"],
         }
-        found = Calibration(specs, tuple(scores), tuple(bins), (), counts)
-        return found if split is None else replace(found, model_rows=tuple(self._agreements(found, split)))
+        models = () if split is None else tuple(self._agreements(labels, split))
+        return Calibration(specs, tuple(scores), tuple(bins), models, counts)
 
-    def _compared(self, one: Scored, best: Scored) -> Row:
+    def _compared(self, spec: Aggregation) -> Row:
         """Average the scores of an aggregation, and their differences to the best, behind its parameters."""
-        parameters = one.spec.parameters()
+        one, best, parameters, average = (
+            self.scored[spec],
+            self.scored[self.best()],
+            spec.parameters(),
+            self.pairs.average,
+        )
         alpha, prior = one.fitted.get("alpha", parameters.get("alpha")), parameters.get("prior")
         able = bool(np.isfinite(one.logs).all() and np.isfinite(best.logs).all())
-        score, first = self._average(one.logs), self._average(one.firsts)
-        gap = self._average(one.logs - best.logs if able else np.full(len(one.logs), np.nan))
+        score, first = average(one.logs), average(one.firsts)
+        gap = average(one.logs - best.logs if able else np.full(len(one.logs), np.nan))
         return {
             "reliability": parameters.get("reliability"),
             "alpha": float(alpha) if isinstance(alpha, int | float) else None,
@@ -550,26 +542,26 @@ class Judge:
             "se": score.error,
             "difference": gap.mean,
             "difference_se": gap.error,
-            "on_plateau": able and not one.spec.is_informed and -gap.mean <= max(gap.error, NEGLIGIBLE),
+            "on_plateau": able and not spec.is_informed and -gap.mean <= max(gap.error, NEGLIGIBLE),
             "first_score": first.mean,
             "first_se": first.error,
             "impossible": int(np.count_nonzero(np.isneginf(one.logs))),
         }
 
-    def _agreements(self, found: Calibration, split: PanelSplit) -> Iterator[Row]:
+    def _agreements(self, labels: Mapping[Aggregation, str], split: PanelSplit) -> Iterator[Row]:
         """Compare what was predicted of every model with what it was, by every estimand."""
-        informed = [i for i, spec in enumerate(found.specs) if spec.is_informed]
-        chosen = {ADJUSTED: found.best_place} if found._order else {}
+        best, informed = self.best(), [spec for spec in labels if spec.is_informed]
+        chosen = {} if best.is_informed or not math.isfinite(self.score(best)) else {ADJUSTED: best}
         if informed:
-            chosen[PANEL] = max(informed, key=lambda i: float(found.score_rows[i]["score"]))
+            chosen[PANEL] = max(informed, key=self.score)
         first = split.choices(split.first)
         for number, (model, targets) in enumerate(self.named.items(), start=1):
             compared: dict[tuple[str, str | None], tuple[FloatArray, FloatArray]] = {
-                (AGREEMENT, None): (split.shares(first, targets), split.shares(split.votes, targets))
+                (AGREEMENT, None): (shares(first, targets), shares(split.votes, targets))
             }
-            for estimand, place in chosen.items():
-                panel: Any = self.scored[place].panel  # as panels are cut
-                compared[estimand, found.labels[place]] = panel.predicted[number], panel.confirmed[number]
+            for estimand, spec in chosen.items():
+                panel = self.panels[spec]
+                compared[estimand, labels[spec]] = panel.predicted[number], panel.confirmed[number]
             for (estimand, aggregation), (predicted, observed) in compared.items():
                 row = split.compared(predicted, observed, "observed")
                 ends = {"low": row["gap"] - Z * row["gap_se"], "high": row["gap"] + Z * row["gap_se"]}
@@ -630,24 +622,23 @@ def candidates(
     if study.kind == "ratings":
         plain = [NormalInverseGamma(thresholds, reliability=gamma) for gamma in RELIABILITIES]
         return (*plain, *(replace(spec, shifts=True) for spec in plain if study.annotator_names))
-    said = require_kind(study, "rankings", "calibrate")
     specs: list[Aggregation] = [PlackettLuce(gamma) for gamma in RELIABILITIES]
-    if (said.counted.mentions_per_ranking == 1).all():
+    if (study.counted.mentions_per_ranking == 1).all():
         specs += [PlackettLuce(gamma, prior="observed") for gamma in SOME]
         specs += [Dirichlet(gamma, alpha="fitted") for gamma in SOME]
         specs += [Dirichlet(gamma, alpha=alpha) for alpha in (0.01, 0.1, 1.0) for gamma in SOME]
-        if said.annotator_names and len(said.annotator_names) * said.n_conditions**2 <= MOST_CONFUSIONS:
+        if study.annotator_names and len(study.annotator_names) * study.n_conditions**2 <= MOST_CONFUSIONS:
             specs += [DawidSkene(0.25), DawidSkene(1.0), DawidSkene(target="votes")]
     else:
         specs += [PlackettLuce(gamma, alpha=alpha) for alpha in (0.5, 2.0, 4.0) for gamma in SOME]
         specs += [PlackettLuce(gamma, prior="observed") for gamma in RELIABILITIES]
         specs += [PlackettLuce(gamma, prior="observed", alpha=0.3) for gamma in SOME]
         specs += [PlackettLuce(gamma, prior="symmetric") for gamma in SOME]
-        mass = 0.5 / said.n_conditions
+        mass = 0.5 / study.n_conditions
         specs += [ProbabilisticInverseRank(gamma, alpha=mass) for gamma in (1.0, 3.0, 10.0, 30.0)]
         specs += [ProbabilisticInverseRank(one, alpha=mass, scale="annotator") for one in (0.25, 0.5, 1.0, 2.0)]
         specs.append(ProbabilisticInverseRank())
-    kind = Dirichlet if said.unranked == "unobserved" else PlackettLuce
+    kind = Dirichlet if study.unranked == "unobserved" else PlackettLuce
     return (*specs, *(kind(gamma, prior="informed") for gamma in SOME if informed))
 
 
@@ -674,8 +665,7 @@ def judged_specs(
 ) -> tuple[Aggregation, ...]:
     """Return the aggregations that are asked for, or the usual ones; refuse those that cannot be judged."""
     if aggregations is None:
-        informed = not why_no_panel(study, models)
-        return candidates(study, informed=informed)
+        return candidates(study, informed=not why_no_panel(study, models))
     chosen = chosen_aggregations(aggregations)
     for spec in chosen:
         if spec.id == "given-draws" or spec.needs != study.kind or isinstance(spec, RatingPoint):
@@ -742,15 +732,9 @@ def restored_calibration(record: Mapping[str, Any], where: str = "") -> Calibrat
     return Calibration(specs, scores, split, models, record["counts"])
 
 
-def not_a_calibration(place: FilePath) -> str:
-    """Say what in a directory must not be lost; nothing if it holds a calibration and nothing else."""
-    try:
-        record = json.loads((place / "calibration.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        return f"no calibration.json with the format {FORMAT!r}"
-    return foreign_entry(place, ("calibration.json", *(f"{name}.csv" for name in TABLES)))
+# Says what in a directory must not be lost; nothing if it holds a calibration and nothing else.
+FILES = ("calibration.json", *(f"{name}.csv" for name in TABLES))
+not_a_calibration = partial(foreign_content, file=FILES[0], form=FORMAT, known=FILES)
 
 
 # In words ------------------------------------------------------------------------------------------------
@@ -780,14 +764,22 @@ def plateau(found: Calibration) -> str:
 
 
 def certainty(found: Calibration) -> list[str]:
-    """Say how often high certainty was confirmed, and whether held-out panels agreed as often as expected."""
+    """Say how often high certainty was confirmed, and last whether held-out panels agreed as often as expected."""
     own = found._split_of(found.best)
     if not own:
         return []
     *bins, together = own
+    gap, error = together["gap"], together["gap_se"]
+    verdict = "so it is too sure" if gap > 0 else "so it is too cautious"
+    if not math.isfinite(error) or abs(gap) <= FAR * error:
+        verdict = "which fits"
+    agreed = (
+        f"held-out panels agreed with the leading condition in {together['confirmed']:.2f} of "
+        f"{counted(together['n_cases'], 'case')}; {together['predicted']:.2f} was expected, {verdict}"
+    )
     sure = [row for row in bins if row["low"] >= SURE]
     if not sure:
-        return [agreed(together)]
+        return [agreed]
     weights = [row["n_cases"] for row in sure]
     stated, predicted, seen = (
         np.average([row[name] for row in sure], weights=weights) for name in ("stated", "predicted", "confirmed")
@@ -796,25 +788,12 @@ def certainty(found: Calibration) -> list[str]:
         f"certainty of {SURE} or more (mean {stated:.2f}, {counted(sum(weights), 'case')}) was confirmed in {seen:.2f} "
         f"of held-out panels; {predicted:.2f} was expected"
     )
-    return [confirmed, agreed(together)]
-
-
-def agreed(together: Row) -> str:
-    """Compare what was expected of held-out panels over all cases with what they said."""
-    gap, error = together["gap"], together["gap_se"]
-    if not math.isfinite(error) or abs(gap) <= FAR * error:
-        verdict = "which fits"
-    else:
-        verdict = "so it is too sure" if gap > 0 else "so it is too cautious"
-    return (
-        f"held-out panels agreed with the leading condition in {together['confirmed']:.2f} of "
-        f"{counted(together['n_cases'], 'case')}; {together['predicted']:.2f} was expected, {verdict}"
-    )
+    return [confirmed, agreed]
 
 
 def informed(found: Calibration) -> list[str]:
     """Say what predictions add where they inform the prior."""
-    rows = [row for spec, row in found._rows if spec.is_informed]
+    rows = [row for spec, row in zip(found.specs, found.score_rows, strict=True) if spec.is_informed]
     if not rows:
         return []
     top = max(rows, key=lambda row: float(row["score"]))
@@ -884,13 +863,6 @@ def judged_in_turn(
 # Who can be left out ------------------------------------------------------------------------------------
 
 
-def remains(study: Study) -> BoolArray:
-    """Tell of each opinion whether somebody else gave one on the same case, shape (n_opinions,)."""
-    _, seat, sizes = np.unique(seats_of(study), return_inverse=True, return_counts=True)
-    own = np.where(study.annotators == ANONYMOUS, 1, sizes[seat])
-    return np.asarray(study.votes_per_case[study.panel.case_of_opinion] > own)
-
-
 def check_some_remain(study: Study) -> None:
     """Refuse a study in which nobody can be left out, and say what follows."""
     if not remains(study).any():
@@ -922,17 +894,12 @@ def first_half(study: Study, cases: IntArray, rng: np.random.Generator) -> IntAr
     opinion = np.repeat(np.arange(study.n_opinions), np.where(is_cut, study.votes, 0))
     anonymous = study.annotators[opinion] == ANONYMOUS
     seats = np.where(anonymous, -1 - np.arange(len(opinion)), seats_of(study)[opinion])
-    _, seat = np.unique(seats, return_inverse=True)
-    luck = rng.random(int(seat.max(initial=-1)) + 1)[seat]
-    case = study.panel.case_of_opinion[opinion]
-    order = np.lexsort((luck, case))
-    is_new = np.append(True, (luck[order][1:] != luck[order][:-1]) | (case[order][1:] != case[order][:-1]))
-    number = np.cumsum(is_new)[: len(order)]
-    start = number[np.arange(len(order)) - places_within(case[order])]
-    place, size = number - start, np.zeros(study.n_cases, dtype=np.int64)
-    np.maximum.at(size, case[order], place + 1)
-    chosen = order[place < (size[case[order]] + 1) // 2]
-    return np.where(is_cut, np.bincount(opinion[chosen], minlength=study.n_opinions), study.votes)
+    _, first, seat = np.unique(seats, return_index=True, return_inverse=True)
+    case, is_first = study.panel.case_of_opinion[opinion[first]], np.zeros(len(first), dtype=np.bool_)
+    order = np.lexsort((rng.random(len(first)), case))
+    sizes = np.bincount(case, minlength=study.n_cases)[case[order]]
+    is_first[order] = places_within(case[order]) < (sizes + 1) // 2
+    return np.where(is_cut, np.bincount(opinion[is_first[seat]], minlength=study.n_opinions), study.votes)
 
 
 def places_within(rows: IntArray) -> IntArray:
@@ -1023,7 +990,11 @@ class HeldOut:
         """What is left in every round."""
         return tuple(without(self.study, self.opinions[self.rounds == one]) for one in np.unique(self.rounds))
 
-    def log_scores(self, spec: Aggregation, **how: Any) -> tuple[FloatArray, FloatArray, dict[str, float]]:
+    def average(self, values: FloatArray) -> Average:
+        """Average values over pairs, as often as each counts; those of a cluster depend on each other."""
+        return clustered(values, self.weights, self.clusters)
+
+    def log_scores(self, spec: Aggregation, **how: Any) -> Scored:
         """Return the log-probability of each left-out ranking and of its first block, and what was fitted on average.
 
         The rankings themselves count once, at power one, whatever their weight. Of ratings it is the log density, of
@@ -1032,7 +1003,7 @@ class HeldOut:
         """
         columns, fitted = judged_in_turn(self.folds, spec, self._judge, **how)
         back = np.argsort(np.argsort(self.rounds, kind="stable"))
-        return columns[0][back], columns[1][back], fitted
+        return Scored(columns[0][back], columns[1][back], fitted)
 
     def _judge(self, number: int, spec: Aggregation) -> Callable[[Batch], Columns]:
         """Return what judges the draws of a batch by the opinions that were left out of it in a round."""
@@ -1167,12 +1138,12 @@ class PanelSplit:
 
     @cached_property
     def votes(self) -> Matrix:
-        """First choices of the second half, shape (n_cases of the study, K); a tied block shares one vote."""
+        """First choices of the second half, shape (n_cases, K); a tied block shares one vote."""
         return self.choices(self.second)
 
     def choices(self, votes: IntArray) -> Matrix:
-        """Count the first choices of those who stay."""
-        return Table.of(Fold(self.study, votes, self.cases).left).by_value
+        """Count the first choices of those who stay, shape (n_cases, K)."""
+        return Table.of(Fold(self.study, votes, self.cases).left).by_value[self.cases]
 
     def average(self, values: FloatArray, chosen: BoolArray | slice = slice(None)) -> Average:
         """Average values over cases, or over some of them, by weight; groups of cases depend on each other."""
@@ -1187,23 +1158,12 @@ class PanelSplit:
         means = {"predicted": self.average(predicted, chosen).mean, word: of_seen.mean}
         return {**means, f"{word}_se": of_seen.error, "gap": gap.mean, "gap_se": gap.error}
 
-    def shares(self, said: Matrix, targets: IntArray) -> FloatArray:
-        """Return the share of votes of one condition per case, shape (n_cases,); -1 stands for none."""
-        totals: FloatArray = np.asarray(said.sum(axis=1), dtype=np.float64).ravel()[self.cases]
-        return self._of_targets(said, targets) / totals
-
     def wins(self, targets: IntArray) -> FloatArray:
         """Return whether one condition per case won the second half, shape (n_cases,); ties share."""
-        votes = self.votes.tocoo()
-        best = np.zeros(self.study.n_cases)
-        np.maximum.at(best, votes.row, votes.data)
-        n_best = np.bincount(votes.row[votes.data > best[votes.row] - EVEN], minlength=len(best))[self.cases]
-        own = self._of_targets(self.votes, targets)
-        return np.where((targets >= 0) & (own > best[self.cases] - EVEN), 1.0 / n_best, 0.0)
-
-    def _of_targets(self, votes: Matrix, targets: IntArray) -> FloatArray:
-        """Return the votes of one condition per case, none for -1."""
-        return np.where(targets >= 0, votes[self.cases, np.maximum(targets, 0)], 0.0)
+        votes, best = self.votes.tocoo(), self.votes.max(axis=1).toarray().ravel()
+        n_best = np.bincount(votes.row[votes.data > best[votes.row] - EVEN], minlength=len(best))
+        own = of_targets(self.votes, targets)
+        return np.where((targets >= 0) & (own > best - EVEN), 1.0 / n_best, 0.0)
 
     def expected(self, spec: Aggregation, models: Mapping[str, IntArray], **how: Any) -> Expected:
         """Draw from the first halves; ``models`` gives what each of them puts first on the cases, -1 for nothing.
@@ -1248,12 +1208,19 @@ def leading_conditions(batch: Batch) -> tuple[FloatArray, IntArray]:
     return on_top[first], told.support[first]
 
 
-def first_choices(model: Predictions, case_names: Sequence[str]) -> IntArray:
+def of_targets(votes: Matrix, targets: IntArray) -> FloatArray:
+    """Return the votes of one condition per case, none for -1."""
+    return np.where(targets >= 0, votes[np.arange(len(targets)), np.maximum(targets, 0)], 0.0)
+
+
+def shares(said: Matrix, targets: IntArray) -> FloatArray:
+    """Return the share of votes of one condition per case, shape (n_cases,); -1 stands for none."""
+    return of_targets(said, targets) / np.asarray(said.sum(axis=1), dtype=np.float64).ravel()
+
+
+def first_choices(model: Predictions) -> IntArray:
     """Return the code that a model lists first on each case, -1 where it lists nothing; of ties the first."""
-    place = {name: i for i, name in enumerate(model.case_names)}
-    rows = np.array([place[name] for name in case_names], dtype=np.int64)
-    has_any = model.entries_per_case[rows] > 0
-    return np.where(has_any, np.append(model.codes, -1)[np.where(has_any, model.offsets[rows], -1)], -1)
+    return np.append(model.codes, -1)[np.where(model.entries_per_case > 0, model.offsets[:-1], -1)]
 
 
 # Tables -------------------------------------------------------------------------------------------------

@@ -25,6 +25,9 @@ ROUNDING = 1e-12
 # How many resampled differences are held at the same time: few enough for the caches of a processor.
 NUMBERS_AT_ONCE = 100_000
 
+# What is found of every pair and metric, by the names that differences give it.
+NUMBERS = ("difference", "low", "high", "probability_better", "p_value")
+
 # Estimands that some metrics do not have.
 PARTIAL = (AGREEMENT, TRUTH)
 
@@ -380,21 +383,16 @@ def differences_of(one: Estimate) -> Iterator[Difference]:
         with np.errstate(invalid="ignore"):  # of infinities
             gaps = means[first, k] - means[second, k]
         goodness = metric.goodness(means[:, k])
-        for i, (a, b, gap, low, high, better, p_value) in enumerate(
-            zip(first.tolist(), second.tolist(), gaps.tolist(), *numbers[:, :, k].tolist(), strict=True)
-        ):
-            if identity["estimand"] in PARTIAL and np.isnan(gap):
+        for i, values in enumerate(zip(gaps.tolist(), *numbers[:, :, k].tolist(), strict=True)):
+            a, b = first[i], second[i]
+            if identity["estimand"] in PARTIAL and np.isnan(values[0]):
                 continue
             each = Difference(
                 **identity,
+                **dict(zip(NUMBERS, values, strict=True)),  # a p-value is undefined where all values are zero
                 metric=metric.name,
                 first=models[a],
                 second=models[b],
-                difference=gap,
-                low=low,
-                high=high,
-                probability_better=better,
-                p_value=p_value,  # undefined where all values are zero
                 p_adjusted=adjusted[i] if k == 0 else np.nan,
                 is_primary=k == 0,
                 level=evaluation.level,

@@ -18,18 +18,9 @@ from dissensus.core.errors import listing
 from dissensus.core.ragged import row_of_each
 from dissensus.core.screen import MINUS, NOTHING, Screen, counted, interval
 from dissensus.core.screen import number as written
+from dissensus.evaluation import sentences
 from dissensus.evaluation.annotators import of_one_group
 from dissensus.evaluation.estimates import ADJUSTED
-from dissensus.evaluation.sentences import (
-    decision,
-    named,
-    other_leaders,
-    ranked,
-    rows_of,
-    settling,
-    side_by_side,
-    subjects,
-)
 from dissensus.evaluation.sums import ALL
 from dissensus.evaluation.tally import TRUTH
 from dissensus.study.panel import ANONYMOUS
@@ -72,15 +63,15 @@ def first_screen(evaluation: Evaluation) -> Screen:
     if not evaluation.models:
         counts = [one._asdict() for one in evaluation.certainty_counts]
         return Screen(about, decisions=certainties(evaluation), cautions=warnings(evaluation), records=counts)
-    metric, names = evaluation.metrics[0], ranked(evaluation)
+    metric, names = evaluation.metrics[0], sentences.ranked(evaluation)
     rows = {row["model"]: row for row in records(evaluation) if row["metric"] == metric.name}
-    withheld, needed = why_panel_is_withheld(evaluation), tuple(settling(evaluation))
+    withheld, needed = why_panel_is_withheld(evaluation), tuple(sentences.settling(evaluation))
     agreed = f"; protocol {evaluation.protocol.sha256[:8]}" if evaluation.protocol is not None else ""
     return Screen(
         about,
         f"{metric.name}, {100 * evaluation.level:g} % intervals{agreed}",
         table(evaluation, [rows[name] for name in names], with_panel=evaluation.panel is not None and not withheld),
-        (*decision(evaluation), *needed, *beside_annotators(evaluation, names)),
+        (*sentences.decision(evaluation), *needed, *beside_annotators(evaluation, names)),
         tuple(cautions(evaluation, names[0], withheld, MOST_WARNINGS - len(needed))),
         records=[rows[name] for name in names],
     )
@@ -94,7 +85,7 @@ def subject(evaluation: Evaluation) -> str:
     who = f"{opinions}, {who}" if people != 0 else f"{opinions} of annotators without names"
     models = f"; {counted(len(evaluation.models), 'model')}" if evaluation.models else ""
     file = f"{Path(receipt.path).name} ({receipt.format}): " if receipt is not None else ""
-    return f"{file}{subjects(evaluation)}, {who}{models}"
+    return f"{file}{sentences.subjects(evaluation)}, {who}{models}"
 
 
 def records(evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -102,14 +93,13 @@ def records(evaluation: Evaluation) -> list[dict[str, Any]]:
     experts = evaluation.experts
     known = {(row["metric"], row["model"]): row for row in experts.rows} if experts else {}
     found = []
-    for one in side_by_side(evaluation, evaluation.to_frame()) if evaluation.models else ():
-        name, beside = one.metric.name, known.get((one.metric.name, one.model), {})
+    for one in sentences.side_by_side(evaluation, evaluation.to_frame()) if evaluation.models else ():
+        name, beside = one.metric, known.get((one.metric, one.model), {})
         agreed = beside or one.agreement or {}
         row = {"metric": name, "model": one.model, "agreement": agreed.get("agreement", agreed.get("mean"))}
         row |= {part: agreed.get(part) for part in ("low", "high")}
         row |= {part: beside.get(part) for part in BESIDE_ONE}
-        is_first = experts is not None and one.model in experts.worth and name == evaluation.primary
-        worth = experts.worth[one.model] if experts is not None and is_first else None
+        worth = experts.worth.get(one.model) if experts is not None and name == evaluation.primary else None
         row |= {"worth": worth and worth.value, "worth_low": worth and worth.low, "worth_high": worth and worth.high}
         row |= {practice.replace(" ", "_"): value for practice, value in list(one.practices.items())[:1]}
         for estimand in ESTIMATED:
@@ -166,7 +156,7 @@ def beside_annotators(evaluation: Evaluation, names: Sequence[str]) -> list[str]
         verdicts: dict[str, list[str]] = {}
         for name in names:
             verdicts.setdefault(experts.row(name)["verdict"] or "no verdict", []).append(name)
-        kinds = "; ".join(f"{verdict}: {named(of_kind)}" for verdict, of_kind in verdicts.items())
+        kinds = "; ".join(f"{verdict}: {sentences.named(of_kind)}" for verdict, of_kind in verdicts.items())
         return [f"Beside one {experts.called}{told}, margin {experts.margin:g}: {kinds}."]
     row = experts.row(names[0])
     gap = f"{row['difference']:+.2f} ({short(row['difference_low'])} to {short(row['difference_high'])})"
@@ -188,7 +178,7 @@ def certainties(evaluation: Evaluation) -> tuple[str, ...]:
         return ()
     counts = evaluation.certainty_counts[evaluation.reference]
     settled = counts.n_cases - counts.n_open
-    rows = counted(counts.n_cases, *rows_of(evaluation))
+    rows = counted(counts.n_cases, *sentences.rows_of(evaluation))
     return (f"The annotations settle {settled:,} of {rows} (mean certainty {counts.mean:.2f}).",)
 
 
@@ -199,7 +189,7 @@ def missed(evaluation: Evaluation, leader: str) -> Iterator[str]:
     if names:
         called = f"{evaluation.experts.called}s" if evaluation.experts else "annotators"
         cases = counted(len(names), "high-risk case")
-        yield f"{cases} on which the {called} agree and {leader} is wrong: {named(names)}"
+        yield f"{cases} on which the {called} agree and {leader} is wrong: {sentences.named(names)}"
 
 
 def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str], most: int) -> Iterator[str]:
@@ -214,7 +204,7 @@ def cautions(evaluation: Evaluation, leader: str, withheld: Sequence[str], most:
     if withheld and evaluation.leads != ADJUSTED:
         known = "The panel estimate is a sensitivity analysis" if evaluation.panel is not None else "No panel estimate"
         yield f"{known}: {withheld[0]}."
-    yield from other_leaders(evaluation, leader)
+    yield from sentences.other_leaders(evaluation, leader)
     yield from warnings(evaluation, most)
 
 

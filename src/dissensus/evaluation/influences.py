@@ -43,7 +43,7 @@ from dissensus.evaluation.sums import (
 )
 from dissensus.evaluation.tally import GROUP_DRAWS, Influences, cases_of_places, interval_sums, step_of
 from dissensus.metrics.base import Truth
-from dissensus.metrics.data_set import Added, DataSetMetric, Said, first_shares
+from dissensus.metrics.data_set import Added, BinaryMetric, DataSetMetric, Question, Said, first_shares
 from dissensus.metrics.ranking import RankingMetric
 from dissensus.study.question import PAIR
 
@@ -223,18 +223,20 @@ def whole_of(
     n_draws, marks = {truth: one.n_draws for truth, one in data.labels.items()}, [said.marks for said in data.said]
     step = 1 if most is None else step_of(max(n_draws.values()), most)
     values = np.full((len(marks), len(metrics), -(-max(n_draws.values()) // step)), np.nan)
-    off = np.zeros(values.shape[:2])
+    off, counted = np.zeros(values.shape[:2]), _counted(data, metrics) if is_alone else {}
+    wanted: dict[Truth, list[tuple[int, int]]] = {}
+    for k in sorted({*range(len(metrics))} - {*counted}):
+        wanted.setdefault(metrics[k].truth, []).extend((m, k) for m in range(len(marks)))
 
     def fill(truth: Truth, draws: range) -> None:
         own, sums = slice(draws.start // step, -(-draws.stop // step)), dict[tuple[int, int], Added]()
         for data in pieces():
             masses = data.labels[truth].block(draws)
-            for k, metric in enumerate(metrics):
-                for m, said in enumerate(data.said if metric.truth == truth else ()):
-                    if is_alone:
-                        values[m, k, own] = metric.of_draws(said, masses)
-                    else:
-                        _add(sums, (m, k), metric.added(said, masses))
+            for m, k in wanted[truth]:
+                if is_alone:
+                    values[m, k, own] = metrics[k].of_draws(data.said[m], masses)
+                else:
+                    _add(sums, (m, k), metrics[k].added(data.said[m], masses))
         for (m, k), total in sums.items():
             metric = metrics[k]
             values[m, k, own] = metric.of_added(total)
@@ -245,12 +247,42 @@ def whole_of(
     room = max(1, min(AT_ONCE // size, SUMS_AT_ONCE // n_sums))
     length = step * (8 * (room // 8) if room >= 8 else room)  # bits of eight draws are a byte
     with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
-        runs = ((truth, first) for truth, number in n_draws.items() for first in range(0, number, length))
+        runs = ((truth, first) for truth in wanted for first in range(0, n_draws[truth], length))
         tasks = [(truth, range(first, min(first + length, n_draws[truth]), step)) for truth, first in runs]
-        for done in [pool.submit(fill, *task) for task in tasks]:
-            done.result()
+        list(pool.map(lambda task: fill(*task), tasks))
+        for (m, k), sums in _answered(data, counted, step, pool).items():
+            values[m, k] = metrics[k].of_added(sums)
     rests = [[metric.rests_upon(added[m, k]) for k, metric in enumerate(metrics)] for m in range(len(marks))]
     return Whole(values, added, mass, np.array(rests), off)
+
+
+def _counted(data: DataSet, metrics: Sequence[DataSetMetric]) -> dict[int, BinaryMetric]:
+    """Return the metrics that sums by the answers of draws say all of, where each question counts by itself."""
+    places = ((k, one) for k, one in enumerate(metrics) if isinstance(one, BinaryMetric) and one.is_counted)
+    return {k: one for k, one in places if one.average != "micro" and data.labels[one.truth].is_sure}
+
+
+def _answered(
+    data: DataSet, metrics: Mapping[int, BinaryMetric], step: int, pool: ThreadPoolExecutor
+) -> Mapping[tuple[int, int], Added]:
+    """Add up what cases add to metrics by the answers of draws that are sure of them, question by question."""
+    from dissensus.kernels.label_sums import answer_sums
+
+    found: dict[tuple[int, int], list[FloatArray]] = {}
+    for question in data.said[0].questions:
+        for truth in sorted({metric.truth for metric in metrics.values()}):
+            labels = data.labels[truth]
+            answers = labels.answers(range(0, labels.n_draws, step), *question)
+
+            def sums(name: tuple[int, int], answers: Array = answers, question: Question = question) -> FloatArray:
+                m, k = name
+                numbers = metrics[k].by_answer(data.said[m], question)
+                return metrics[k].of_answers(answer_sums(answers, numbers).T)
+
+            names = [(m, k) for k, one in metrics.items() if one.truth == truth for m in range(len(data.said))]
+            for name, one in zip(names, pool.map(sums, names), strict=True):
+                found.setdefault(name, []).append(one)
+    return found
 
 
 def _add(sums: dict[tuple[int, int], Added], name: tuple[int, int], more: Added) -> None:
@@ -582,7 +614,7 @@ class AllCases:
                 for what, part in known.items():
                     array = of_cases.setdefault(("cases", what, key, DATA_SET), np.full(shape, np.nan))
                     array[..., at[seen]] = part[..., seen]
-            parts.append(Sums({**sums, **interval_sums(piece.weights, wanted)}))
+            parts.append(Sums({**sums, **interval_sums(piece.weights, wanted, self.threads)}))
         found = dict(Sums.joined(parts).arrays)
         for (key, place), whole in wholes.items():
             squares = (found.pop((what, key, *place)) for what in ("gaps", "masses"))

@@ -27,6 +27,9 @@ Form: TypeAlias = Literal["bits", "codes", "masses", "numbers"]
 # How many conditions may share a label by their plausibilities: all of them are kept for every draw.
 MOST_SOFT = 64
 
+# Answers of so many draws are taken apart at a time: a multiple of the bits of a byte.
+DRAWS_AT_ONCE = 64
+
 # In pieces, labels of so many bytes may be held at once for functions of all of them.
 MOST_JOINED = 2_000_000_000
 
@@ -78,20 +81,35 @@ class Labels(Value):
         """Keep the cases at these positions."""
         return replace(self, data=self.data[cases], means=self.means[cases], moved=self.moved[cases])
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether every draw has one label of each case."""
+        return self.form in ("bits", "codes")
+
+    def codes(self, draws: range, cases: IntArray | slice = slice(None)) -> npt.NDArray[Any]:
+        """Return the label of some cases in some draws that are sure of it, shape (n_cases, n_draws)."""
+        if self.form == "codes":
+            return self.data[cases, draws.start : draws.stop : draws.step]
+        first = draws.start // 8
+        some = np.unpackbits(self.data[cases, first : -(-draws.stop // 8)], axis=1, bitorder="little")
+        return some[:, draws.start - 8 * first : draws.stop - 8 * first : draws.step]
+
+    def answers(self, draws: range, cases: IntArray, condition: int) -> npt.NDArray[np.uint8]:
+        """Tell whether a condition is the label of some cases, eight of them in a byte, (n_cases / 8, n_draws)."""
+        found = np.empty((-(-len(cases) // 8), len(draws)), dtype=np.uint8)
+        for first in range(0, len(draws), DRAWS_AT_ONCE):
+            own = slice(first, first + DRAWS_AT_ONCE)
+            found[:, own] = np.packbits(self.codes(draws[own], cases) == condition, axis=0, bitorder="little")
+        return found
+
     def block(self, draws: range) -> FloatArray:
         """Return the masses of some draws, shape (n_draws, K, n_cases)."""
-        if self.form == "bits":
-            first = draws.start // 8
-            some = np.unpackbits(self.data[:, first : -(-draws.stop // 8)], axis=1, bitorder="little")
-            masses = np.empty((2, len(draws), self.n_cases))
-            masses[1] = some[:, draws.start - 8 * first : draws.stop - 8 * first : draws.step].T
-            np.subtract(1.0, masses[1], out=masses[0])
+        if self.is_sure:
+            codes, masses = self.codes(draws).T, np.empty((self.means.shape[1], len(draws), self.n_cases))
+            for k, own in enumerate(masses):
+                np.equal(codes, k, out=own)
             return masses.transpose(1, 0, 2)  # so that those of one condition are a plain array
         own = self.data[:, draws.start : draws.stop : draws.step]
-        if self.form == "codes":
-            masses = np.zeros((len(draws), self.means.shape[1], self.n_cases))
-            masses[np.arange(len(draws))[:, None], own.T, np.arange(self.n_cases)] = 1.0
-            return masses
         if self.form == "numbers":
             return np.stack([np.ones(own.shape[:2]).T, own[..., 0].T, own[..., 1].T], axis=1)
         return np.ascontiguousarray(own.transpose(1, 2, 0), dtype=np.float64)
@@ -174,12 +192,12 @@ def labels_of(
     else:
         of_orders, of_draw = order_masses(drawn), drawn.orders.of_draw
         means = np.stack([drawn.means(row) for row in of_orders], axis=1)
-        form, data = "masses", of_orders.T[of_draw]
-        if n_draws > 1:
-            codes = settled(of_orders, of_draw, case_keys(batch.case_names) ^ np.uint64(seed))
-            form, data = "codes", codes.astype(np.uint8 if batch.n_conditions <= 256 else np.uint16)
+        if n_draws == 1:
+            form, data = "masses", of_orders.T[of_draw]
+        else:
+            form, data = "codes", settled(of_orders, of_draw, case_keys(batch.case_names) ^ np.uint64(seed))
             if batch.n_conditions == 2:
-                form, data = "bits", np.packbits(codes == 1, axis=1, bitorder="little")
+                form, data = "bits", np.packbits(data, axis=1, bitorder="little")
     labels = plain_labels(form, n_draws, data, means)
     if weights is None:
         return labels
@@ -208,7 +226,7 @@ def order_masses(drawn: Drawn) -> FloatArray:
     return found
 
 
-def settled(of_orders: FloatArray, of_draw: IntArray, keys: KeyArray) -> IntArray:
+def settled(of_orders: FloatArray, of_draw: IntArray, keys: KeyArray) -> npt.NDArray[Any]:
     """Choose one condition for every draw, shape (n_cases, n_draws); by chance where several are tied.
 
     Parameters
@@ -224,10 +242,10 @@ def settled(of_orders: FloatArray, of_draw: IntArray, keys: KeyArray) -> IntArra
     --------
     >>> tied = np.array([[1.0, 0.5], [0.0, 0.5]])
     >>> settled(tied, np.array([[0, 0, 1, 1, 1, 1]]), np.array([7], dtype=np.uint64))[0, :2]
-    array([0, 0])
+    array([0, 0], dtype=uint8)
     """
     codes = of_orders.argmax(axis=0)
-    chosen = codes[of_draw]
+    chosen = codes.astype(np.uint8 if len(of_orders) <= 256 else np.uint16)[of_draw]
     is_tied = of_orders.max(axis=0) < 1 - 1e-9
     if is_tied.any():
         case, draw = np.nonzero(is_tied[of_draw])

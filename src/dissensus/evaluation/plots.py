@@ -15,7 +15,8 @@ from dissensus.core.errors import DissensusError, known_name
 from dissensus.evaluation.curves import EVERYBODY
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT
 from dissensus.evaluation.results import Evaluation
-from dissensus.evaluation.sentences import ranked, single_values
+from dissensus.evaluation.sentences import ranked, side_by_side
+from dissensus.evaluation.tally import TRUTH
 from dissensus.figures import evaluation_charts as drawings
 from dissensus.figures.charts import Chart
 
@@ -209,8 +210,12 @@ class Plots:
             annotator = experts.called, {part: own[0][column] for part, column in columns.items()}
         order = ranked(evaluation)
         rows = rows.sort(rows["model"].replace_strict(order, list(range(len(order)))), maintain_order=True)
-        points, level = single_values(evaluation, results, name), evaluation.level
-        return drawings.estimands_side_by_side(rows, name, points=points, annotator=annotator, level=level)
+        beside = [one for one in side_by_side(evaluation, results) if one.metric == name]
+        points = {usual: {one.model: one.practices[usual] for one in beside} for usual in [*beside[0].practices][:1]}
+        truth = {one.model: one.truth for one in beside if one.truth is not None}
+        points |= {TRUTH: truth} if truth else {}
+        how: dict[str, Any] = {"annotator": annotator, "level": evaluation.level}
+        return drawings.estimands_side_by_side(rows, name, points=points, **how)
 
     @figure("models", "an adjusted run")
     def reliability(self, metric: str | None = None) -> Chart:

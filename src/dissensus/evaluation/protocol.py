@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -122,23 +122,10 @@ class Protocol:
             raise FormatError(
                 "the protocol is not TOML", expected="lines such as margin = 0.05", got=str(error)
             ) from None
+        _refuse_others(found, SETTLED, "the protocol settles something unknown")
         for name, value in found.items():
-            if name not in SETTLED:
-                raise FormatError(
-                    "the protocol settles something unknown",
-                    expected=", ".join(SETTLED),
-                    got=repr(name),
-                    advice=suggestion(name, SETTLED),
-                )
             check_kind(name, value, SETTLED[name][0])
-        unknown = [name for name in found.get("references", ()) if name not in REFERENCES]
-        if unknown:
-            raise FormatError(
-                "the protocol names an unknown reference",
-                expected=", ".join(REFERENCES),
-                got=repr(unknown[0]),
-                advice=suggestion(unknown[0], REFERENCES),
-            )
+        _refuse_others(found.get("references", ()), REFERENCES, "the protocol names an unknown reference")
         return found
 
     def settled(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], Protocol]:
@@ -177,6 +164,13 @@ class Protocol:
             told += [f"subgroups are missing: {listing(missing)}"] if missing else []
             told += [f"subgroups were added: {listing(added)}"] if added else []
         return found, replace(self, deviations=tuple(told))
+
+
+def _refuse_others(names: Iterable[str], known: Collection[str], problem: str) -> None:
+    """Refuse the first name that is not known."""
+    other = next((name for name in names if name not in known), None)
+    if other is not None:
+        raise FormatError(problem, expected=", ".join(known), got=repr(other), advice=suggestion(other, known))
 
 
 def _plain(value: Any) -> Any:

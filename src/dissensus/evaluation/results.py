@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -585,13 +586,7 @@ class Evaluation(Shown, Value):
         drawn = [name for name in KINDS if name != "confusion"]
         if kind is not None:
             check_choice("kind", kind, drawn)
-
-        def points(one: Curve) -> Iterator[tuple[Any, ...]]:
-            sizes = one.sizes if len(one.sizes) else [None] * len(one.x)
-            return zip(one.x, one.y, one.low, one.high, sizes, strict=True)
-
-        columns = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
-        return self._drawn(drawn if kind is None else [kind], points, columns)
+        return self._drawn(drawn if kind is None else [kind]).drop("given")
 
     def confusion(self) -> pl.DataFrame:
         """Return how many cases of which label a model calls what: expected numbers, with intervals.
@@ -599,28 +594,22 @@ class Evaluation(Shown, Value):
         A case counts for a label in the draws that say so, or by its plausibility. There are rows where metrics of
         decisions were asked for, and at most twelve conditions.
         """
+        found = self._drawn(["confusion"])
+        called = pl.Series(self.conditions, dtype=pl.String).gather(found["x"].cast(pl.Int64))
+        whose = ("run", "estimand", "truth", "model", "question")
+        return found.select(*whose, label="given", called=called, n_cases="y", low="low", high="high")
 
-        def counts(one: Curve) -> Iterator[tuple[Any, ...]]:
-            return (
-                (one.given, self.conditions[int(x)], *of)
-                for x, *of in zip(one.x, one.y, one.low, one.high, strict=True)
-            )
-
-        own = {"label": pl.String, "called": pl.String, **dict.fromkeys(("n_cases", "low", "high"), pl.Float64)}
-        return self._drawn(["confusion"], counts, own).drop("kind")
-
-    def _drawn(
-        self, kinds: Sequence[str], points: Callable[[Curve], Iterable[tuple[Any, ...]]], columns: Mapping[str, Any]
-    ) -> pl.DataFrame:
+    def _drawn(self, kinds: Sequence[str]) -> pl.DataFrame:
         """Return a row per point of every curve of some kinds, with what says whose it is."""
         estimands = {run.label: run.estimand for run in self.runs}
         rows = [
-            (one.kind, one.run, estimands[one.run], one.truth, one.model, one.question, *point)
+            (one.kind, one.run, estimands[one.run], one.truth, one.model, one.question, one.given, *point)
             for one in self.lines
             if one.kind in kinds
-            for point in points(one)
+            for point in zip_longest(one.x, one.y, one.low, one.high, one.sizes)
         ]
-        whose = dict.fromkeys(("kind", "run", "estimand", "truth", "model", "question"), pl.String)
+        whose = dict.fromkeys(("kind", "run", "estimand", "truth", "model", "question", "given"), pl.String)
+        columns = dict.fromkeys(("x", "y", "low", "high", "n_cases"), pl.Float64)
         return pl.DataFrame(rows, schema={**whose, **columns}, orient="row")
 
     def point_estimates(self) -> pl.DataFrame:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -18,17 +18,15 @@ from dissensus.aggregations.base import Aggregation
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, MeanRating, MedianRating, PlackettLuceML
 from dissensus.core.arrays import ROUGH
 from dissensus.core.errors import listing
-from dissensus.core.screen import NOTHING, counted, number, p_values, percent, probability
+from dissensus.core.screen import counted, number, p_values, percent
 from dissensus.core.spec import distinct_names
 from dissensus.draws import Plausibilities
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, are_crossed
 from dissensus.evaluation.comparison import Comparison, Difference
 from dissensus.evaluation.estimates import ADJUSTED, AGREEMENT, PANEL, Estimate
-from dissensus.evaluation.intervals import RESAMPLES
 from dissensus.evaluation.results import Evaluation
 from dissensus.evaluation.sums import ALL, Sums
 from dissensus.evaluation.tally import TRUTH
-from dissensus.metrics.base import Metric
 
 # So many metrics are named in a sentence; more are counted.
 MOST_NAMED = 4
@@ -125,18 +123,6 @@ def roughness(evaluation: Evaluation) -> str:
 
 
 # What numbers rest on ---------------------------------------------------------------------------------------
-
-
-def leading(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
-    """Return the models by the primary metric in the headline run, the best first, undefined last."""
-    metric = evaluation.metrics[0]
-    found = [one for one in side_by_side(evaluation, results) if one.metric.name == metric.name]
-
-    def place(one: Beside) -> tuple[bool, float]:
-        mean = one.headline["mean"]
-        return math.isnan(mean), -float(metric.goodness(np.array(mean)))
-
-    return sorted(found, key=place)
 
 
 def assumption(evaluation: Evaluation) -> str:
@@ -294,11 +280,6 @@ def _reversed(evaluation: Evaluation, one: Estimate) -> Iterator[str]:
             yield f"{BESIDE[other.identity['estimand']]} reverses the order: {joined(turned)}."
 
 
-def probability_better(found: Difference) -> str:
-    """Write the probability that the first of two models is better, as far as resampling can tell."""
-    return NOTHING if found.are_same else probability(found.probability_better, RESAMPLES)
-
-
 def _usual_leader(evaluation: Evaluation, pairs: Mapping[str, Difference]) -> Iterator[str]:
     """Say whether usual practice, which has no interval, puts a model first that is worse."""
     metric, name = evaluation.metrics[0], next(iter(practices(evaluation)), None)
@@ -350,44 +331,32 @@ def flips(comparison: Comparison) -> list[str]:
 # The practices that every table shows, the most usual first.
 USUAL: tuple[Aggregation, ...] = (MajorityVote(), InverseRank("shared"), PlackettLuceML(), MeanRating(), MedianRating())
 
-# Why the truth is known.
-SIMULATED, GIVEN = "because the study is simulated", "because it was given"
-
 # A row of :meth:`Evaluation.to_frame`.
 Result: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Beside:
+class Beside(NamedTuple):
     """All that is said about one model and metric, side by side.
 
     Attributes
     ----------
     model, metric
-        What it is about.
+        Names of what it is about.
     agreement, adjusted, panel
         The rows of the estimands, the second in the reference run; each is missing where it is not defined.
     practices
         The value against each deterministic aggregation, by its name.
-    truth, truth_reason
-        The value against the truth, where it is known, and why it is.
+    truth
+        The value against the truth, where it is known.
     """
 
     model: str
-    metric: Metric
+    metric: str
     agreement: Result | None
     adjusted: Result | None
     panel: Result | None
     practices: Mapping[str, float]
     truth: float | None
-    truth_reason: str = ""
-
-    @property
-    def headline(self) -> Result:
-        """The row that sentences are about: what a large panel would say, otherwise the adjusted value."""
-        found = self.panel or self.adjusted
-        assert found is not None, "every evaluation has a run of either kind"
-        return found
 
 
 def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
@@ -401,32 +370,20 @@ def side_by_side(evaluation: Evaluation, results: pl.DataFrame) -> list[Beside]:
     (0.375, {'majority vote': 0.5, 'inverse rank': 0.5, 'Plackett-Luce maximum likelihood': 0.5})
     """
     adjusted, leading = (evaluation.of_run(results, run) for run in (evaluation.reference, evaluation.headline))
-    kinds = {AGREEMENT: results, ADJUSTED: adjusted, PANEL: leading, TRUTH: results}
-    estimated = {name: frame.filter(frame["estimand"] == name).to_dicts() for name, frame in kinds.items()}
+    frames = {AGREEMENT: results, ADJUSTED: adjusted, PANEL: leading, TRUTH: results}
+    estimated = {name: frame.filter(frame["estimand"] == name).to_dicts() for name, frame in frames.items()}
     rows = {(name, row["model"], row["metric"]): row for name, every in estimated.items() for row in every}
-    known, metrics = practices(evaluation), [one.name for one in evaluation.metrics]
-    simulated = [place for place, spec in enumerate(evaluation.points) if spec.id == "given-draws"]
+    known, points = practices(evaluation), zip(evaluation.points, evaluation.point_values, strict=True)
+    simulated = [values for spec, values in points if spec.id == "given-draws"]
     found = []
-    for row in leading.to_dicts():
-        model, name = row["model"], row["metric"]
-        place = evaluation.models.index(model), metrics.index(name)
-        values = [float(one[place]) for one in evaluation.point_values]
-        agreed, over_draws, panel, given = (rows.get((estimand, model, name)) for estimand in kinds)
-        usual = {practice: values[number] for practice, number in known.items()}
-        truth = (None, "") if given is None else (given["mean"], GIVEN)
-        if simulated:
-            truth = values[simulated[0]], SIMULATED
-        found.append(Beside(model, evaluation.metric(name), agreed, over_draws, panel, usual, *truth))
+    for place in np.ndindex(len(evaluation.models), len(evaluation.metrics)):
+        names = evaluation.models[place[0]], evaluation.metrics[place[1]].name
+        agreed, over_draws, panel, given = (rows.get((estimand, *names)) for estimand in frames)
+        usual = {practice: float(evaluation.point_values[number][place]) for practice, number in known.items()}
+        truth = None if given is None else given["mean"]
+        truth = float(simulated[0][place]) if simulated else truth
+        found.append(Beside(*names, agreed, over_draws, panel, usual, truth))
     return found
-
-
-def single_values(evaluation: Evaluation, results: pl.DataFrame, metric: str) -> dict[str, dict[str, float]]:
-    """Return what has no interval, by name and model: the value of the most usual practice, and the truth if known."""
-    found = [one for one in side_by_side(evaluation, results) if one.metric.name == metric]
-    name = next(iter(found[0].practices), "") if found else ""
-    usual = {name: {one.model: one.practices[name] for one in found}} if name else {}
-    truth = {one.model: one.truth for one in found if one.truth is not None}
-    return {**usual, **({TRUTH: truth} if truth else {})}
 
 
 def practices(evaluation: Evaluation) -> dict[str, int]:

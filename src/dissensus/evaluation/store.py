@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
@@ -28,22 +29,21 @@ from dissensus.core.arrays import Path
 from dissensus.core.checks import checked
 from dissensus.core.errors import DissensusError, FormatError
 from dissensus.core.files import checked_path, open_source
-from dissensus.core.output import foreign_entry, write_parquet
+from dissensus.core.output import foreign_content, write_parquet
 from dissensus.core.receipt import Receipt
 from dissensus.core.screen import plain_json
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.estimates import Run
-from dissensus.evaluation.evaluator import places_again
 from dissensus.evaluation.expert_comparison.experts import Experts
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Name, Sums, block_places
-from dissensus.evaluation.tally import is_of_places
+from dissensus.evaluation.tally import is_of_places, with_places
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import DEVIATION, NUMBER, Predictions
 from dissensus.study.panel import Panel
-from dissensus.study.study import Study, restored_study
+from dissensus.study.study import Study
 
 Arrays: TypeAlias = Mapping[Name, npt.NDArray[Any]]
 Described: TypeAlias = dict[str, Any]
@@ -95,20 +95,14 @@ FITTED = ("models", "concentrations", "warnings")
 SPREAD, NOISE, PARTS = ("scale", "n_annotators"), ("effects", "noise"), "parts"
 
 
-def not_results(place: FilePath) -> str:
-    """Say what in a directory must not be lost; nothing if it holds results, perhaps their report, and nothing else."""
-    try:
-        described = json.loads((place / "run.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        described = None
-    if not isinstance(described, dict) or described.get("format") != FORMAT:
-        return f"no run.json with the format {FORMAT!r}"
-    return foreign_entry(place, (*FILES, *EARLIER, REPORT))
+# Says what in a directory must not be lost; nothing if it holds results, perhaps their report, and nothing else.
+not_results = partial(foreign_content, file="run.json", form=FORMAT, known=(*FILES, *EARLIER, REPORT))
 
 
 def write_files(evaluation: Evaluation, place: FilePath) -> None:
     """Write the files of an evaluation into a directory that exists."""
-    (place / "summary.json").write_text(_json(summary_rows(evaluation)), encoding="utf-8")
+    summary = [{**row, "interval": [row["low"], row["high"]]} for row in evaluation.to_frame().to_dicts()]
+    (place / "summary.json").write_text(_json(summary), encoding="utf-8")
     write_parquet(evaluation.per_draw(), place / "per_draw.parquet")
     if not evaluation.is_sample:
         write_parquet(evaluation.per_case(), place / BY_CASE[0])
@@ -191,12 +185,6 @@ def load(directory: Path) -> Evaluation:
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise FormatError("the results do not fit together", got=repr(error), where=str(place)) from error
     return found
-
-
-def summary_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return the tidy rows of the summary, with the interval as a pair."""
-    rows = evaluation.to_frame().to_dicts()
-    return [{**row, "interval": [row["low"], row["high"]]} for row in rows]
 
 
 def _json(value: object) -> str:
@@ -327,12 +315,12 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     seats: Described = {name: tuple(described.get(name, ())) for name in NAMED}
     panel = Panel(**seats | {name: arrays["panel", name] for name in PANEL})
     own: Described = {str(name[1]): array for name, array in arrays.items() if name[0] == "study"}
-    settled: Described = {name: told[name] for name in ("conditions", "settings")}
-    study = restored_study(told["kind"], panel, **settled, arrays=own).with_receipt(_receipt(told))
+    study = Study(tuple(told["conditions"]), panel, **told["settings"], **own).with_receipt(_receipt(told))
     sums = Sums({name[1:]: array for name, array in arrays.items() if name[0] == "sums"})
     if not described["sample"]:  # what follows from the values of cases is not written
-        sums = places_again(sums, study, described["strata"], described["seed"])
-        sums = sums.only(lambda name: name != ("rows", "names"))
+        named = Sums({**sums.arrays, ("rows", "names"): np.array(study.case_names, dtype=np.str_)})
+        strata = {column: dict(zip(study.case_names, of, strict=True)) for column, of in described["strata"].items()}
+        sums = with_places(named, study, strata, described["seed"]).only(lambda name: name != ("rows", "names"))
     predictions = {}
     for i, model in enumerate(described["models"]):
         offsets, codes, values = (arrays["model", i, name] for name in LISTS)

@@ -83,7 +83,7 @@ def effective_sizes(series: FloatArray) -> FloatArray:
     time, last, least = np.full(len(series), -1.0), np.ones(len(series)), np.empty(len(series))
 
     def correlations(lag: int) -> FloatArray:
-        covariance = (centred[:, :, : n - lag] * centred[:, :, lag:]).sum(axis=2).sum(axis=1) / size
+        covariance = np.einsum("smn,smn->s", centred[:, :, : n - lag], centred[:, :, lag:]) / size
         return np.asarray(1.0 - (within[rows] - covariance) / pooled[rows])
 
     centred = centred[rows]

@@ -180,5 +180,5 @@ def plain(value: Any) -> Any:
     arrays of an unnamed tuple, which must always be of one kind.
     """
     if isinstance(value, np.ndarray):
-        return np.require(value, requirements=["C", "W"])
+        return value if value.flags.carray else np.require(value, requirements=["C", "W"])
     return type(value)(*map(plain, value)) if hasattr(value, "_fields") else value

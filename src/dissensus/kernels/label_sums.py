@@ -10,17 +10,57 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.core.arrays import FloatArray, IntArray
+from dissensus.kernels.jit import compiled
 
 
-def weighted_sums(numbers: FloatArray, masses: FloatArray) -> FloatArray:
-    """Add up masses (n_draws, m) times several numbers of each case (n_numbers, m), shape (n_numbers, n_draws).
+@compiled
+def answer_sums(answers: npt.NDArray[np.uint8], numbers: FloatArray) -> FloatArray:
+    """Add up what every case adds if the answer is no, and if it is yes, shape (n_sums, n_draws).
 
-    >>> weighted_sums(np.array([[1.0, 0.0]]), np.array([[0.5, 2.0], [1.0, 3.0]]))
-    array([[0.5, 1. ]])
+    Parameters
+    ----------
+    answers : (n_groups, n_draws)
+        The answers of every draw, of eight cases in a byte.
+    numbers : (2, n_sums, m)
+        What each case adds to every sum.
+
+    Notes
+    -----
+    What eight cases add together is written down for all their 256 answers, and looked up in every draw.
     """
-    return np.asarray(np.einsum("nm,dm->nd", numbers, masses))
+    n_groups, n_draws = answers.shape
+    n_sums, n_cases = numbers.shape[1:]
+    sums, table = np.zeros((n_sums, n_draws)), np.empty(256)
+    for which in range(n_sums):
+        for group in range(n_groups):
+            table[0] = 0.0
+            for bit in range(8):
+                case, half = 8 * group + bit, 1 << bit
+                for code in range(half):
+                    table[half + code] = table[code]
+                    if case < n_cases:
+                        table[half + code] += numbers[1, which, case]
+                        table[code] += numbers[0, which, case]
+            for draw in range(n_draws):
+                sums[which, draw] += table[answers[group, draw]]
+    return sums
+
+
+def weighted_sums(masses: FloatArray, columns: FloatArray) -> FloatArray:
+    """Add up masses (n_draws, k, m) times what each of them adds to several sums (k, n_sums, m): (n_draws, n_sums).
+
+    >>> weighted_sums(np.array([[[0.5, 2.0]], [[1.0, 3.0]]]), np.array([[[1.0, 0.0], [0.0, 0.0]]]))
+    array([[0.5, 0. ],
+           [1. , 0. ]])
+    """
+    sums = np.zeros((len(masses), columns.shape[1]))
+    for k, own in enumerate(columns):
+        some = own.any(axis=1)
+        sums[:, some] += np.einsum("sm,dm->ds", own[some], masses[:, k])
+    return sums
 
 
 def confusions(labels: FloatArray, weights: FloatArray, picks: FloatArray) -> FloatArray:

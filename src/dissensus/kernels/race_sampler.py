@@ -201,11 +201,11 @@ class ChainRoom(NamedTuple):
     tie_room: TieRoom
 
 
-def make_room(posterior: Posterior, cases: tuple[int, int]) -> ChainRoom:
-    """Make room for any of a range of cases."""
-    races, (first, last), subsets = posterior.races, cases, 1 << posterior.lattice_most
-    columns = int(races.column_offsets[last] - races.column_offsets[first])
-    n_races = int(races.race_offsets[last] - races.race_offsets[first]) + 1
+def make_room(posterior: Posterior, cases: IntArray) -> ChainRoom:
+    """Make room for any of some cases."""
+    races, subsets = posterior.races, 1 << posterior.lattice_most
+    columns = int(np.diff(races.column_offsets)[cases].max(initial=0))
+    n_races = int(np.diff(races.race_offsets)[cases].max(initial=0)) + 1
     lengths = columns, columns, columns, n_races, n_races, n_races + columns, len(races.tie_codes)
     tie_room = TieRoom(
         np.empty(len(races.tie_codes)), np.empty(subsets), np.empty(subsets), np.zeros(subsets, dtype=np.int64)
@@ -410,20 +410,20 @@ def run_races(
 def run_chains(  # noqa: C901 - calls would count references to every array, in every sweep
     posterior: Posterior,
     keys: Keys,
-    cases: tuple[int, int],
+    cases: IntArray,
     sweeps: tuple[int, int],
     values: FloatArray,
     streams: Streams,
     room: ChainRoom,
 ) -> None:
-    """Run the chains of a range of cases, see :func:`sample_plackett_luce`; chains are the columns of ``keys``."""
+    """Run the chains of some cases, see :func:`sample_plackett_luce`; chains are the columns of ``keys``."""
     races, (warmup, draws), lattice_most = posterior.races, sweeps, posterior.lattice_most
     column_offsets, tie_codes, steps = races.column_offsets, races.tie_codes, races.steps
     previous, exposure, masses, pending = room.previous, room.exposure, room.masses, room.pending
     drawn, lam = room.drawn, room.lam
     table, mass, tau = room.tie_room.table, room.tie_room.mass, room.tie_room.tau
     stream, row, tilt = streams[0], 0, 0.0
-    for case in range(cases[0], cases[1]):
+    for case in cases:
         begin, end = races.race_offsets[case], races.race_offsets[case + 1]
         first, last = column_offsets[case], column_offsets[case + 1]
         first_tie, last_tie = races.tie_offsets[case], races.tie_offsets[case + 1]
@@ -656,19 +656,19 @@ def fill_rates(x: FloatArray, shapes: FloatArray, power: float, rates: FloatArra
 def run_tempered_chains(  # noqa: C901 - calls would count references to every array, in every sweep
     tempered: Tempered,
     keys: Keys,
-    cases: tuple[int, int],
+    cases: IntArray,
     sweeps: tuple[int, int],
     values: FloatArray,
     streams: Streams,
     room: ChainRoom,
     logs: FloatArray,
 ) -> None:
-    """Run the chains of a range of cases, see :func:`sample_plackett_luce`; ``logs`` (2, columns) is worked in."""
+    """Run the chains of some cases, see :func:`sample_plackett_luce`; ``logs`` (2, columns) is worked in."""
     posterior, power, (warmup, draws), sizes = tempered.posterior, tempered.power, sweeps, tempered.steps
     races, lattice_most, lam, tie_room = posterior.races, posterior.lattice_most, room.lam, room.tie_room
     table, mass, tie_codes, steps = tie_room.table, tie_room.mass, races.tie_codes, races.steps
     stream, row = streams[0], 0
-    for case in range(cases[0], cases[1]):
+    for case in cases:
         begin, end = races.race_offsets[case], races.race_offsets[case + 1]
         first, last = races.column_offsets[case], races.column_offsets[case + 1]
         first_tie, last_tie = races.tie_offsets[case], races.tie_offsets[case + 1]
@@ -773,9 +773,9 @@ def run_tempered_chains(  # noqa: C901 - calls would count references to every a
 
 
 def sample_plackett_luce(
-    posterior: Posterior | Tempered, keys: Keys, cases: tuple[int, int], chains: int, warmup: int, values: FloatArray
+    posterior: Posterior | Tempered, keys: Keys, cases: IntArray, chains: int, warmup: int, values: FloatArray
 ) -> Keys:
-    """Draw the plausibilities of a range of cases.
+    """Draw the plausibilities of some cases.
 
     Parameters
     ----------
@@ -784,7 +784,7 @@ def sample_plackett_luce(
     keys : (n_cases, at least chains)
         One stream per case and chain.
     cases
-        First case, and one past the last.
+        Their positions.
     chains
         Chains per case; each gives the same number of draws.
     warmup
@@ -806,7 +806,7 @@ def sample_plackett_luce(
     also costs up to :data:`MOST_JUMPS` likelihoods of the case.
     """
     joined = posterior.posterior if isinstance(posterior, Tempered) else posterior
-    columns = int(joined.races.column_offsets[cases[1]] - joined.races.column_offsets[cases[0]])
+    columns = int(np.diff(joined.races.column_offsets)[cases].sum())
     sweeps = warmup, len(values) // (chains * max(1, columns))
     streams, room = new_streams(), make_room(joined, cases)
     if isinstance(posterior, Tempered):

@@ -15,7 +15,6 @@ import numpy as np
 
 from dissensus.core.arrays import FloatArray
 from dissensus.core.errors import DissensusError
-from dissensus.core.ragged import product
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, one_of
 from dissensus.metrics.data_set import Part, Question, QuestionMetric, Said
 
@@ -27,26 +26,6 @@ Z = 1.96
 
 # Variances below this part of the squared mean are those of numbers that are all the same.
 LEAST_SPREAD = 1e-13
-
-
-def number_labels(numbers: FloatArray, truth: Truth = "top") -> FloatArray:
-    """Return the masses of draws of numbers: 1, y and y squared, shape (n_draws, 3, n_cases).
-
-    Parameters
-    ----------
-    numbers : (n_cases, n_draws, 2)
-        Mean and standard deviation of the ratings that a large panel would give.
-    truth
-        Whether y is that mean, or a single rating.
-
-    Examples
-    --------
-    >>> number_labels(np.array([[[3.0, 2.0]]]), "soft")[0, :, 0]
-    array([ 1.,  3., 13.])
-    """
-    mean, deviation = numbers[..., 0].T, numbers[..., 1].T
-    square = mean**2 if truth == "top" else mean**2 + deviation**2
-    return np.stack([np.ones_like(mean), mean, square], axis=1)
 
 
 def expected_gap(gap: FloatArray, deviation: FloatArray) -> FloatArray:
@@ -210,14 +189,15 @@ class MomentMetric(QuestionMetric):
         asked, x = Question(np.arange(said.n_cases), -1), said.scores[:, 0]
         return [Part(x, said.weighted(labels, asked.rows), (asked,), said.marks[0] if said.marks else x)]
 
-    def sums(self, part: Part) -> FloatArray:
-        """Add up masses, x, the gap of x from a number amid all of them and its square, y, y times gap, y squared."""
-        from dissensus.kernels.label_sums import weighted_sums
+    def columns(self, part: Part) -> FloatArray:
+        """Add up masses, x, the gap of x from a number amid all of them and its square, y, y times gap, y squared.
 
-        of_x, of_y = _powers(part)
-        ones, y, squares = np.moveaxis(part.masses, 1, 0)
-        parts = (weighted_sums(of_x, ones), weighted_sums(of_y, y), weighted_sums(of_x[:1], squares))
-        return np.concatenate(parts).T
+        That number is amid those of all cases: sums of small numbers lose no digits.
+        """
+        x, marks, nothing = part.stated, part.marks[np.isfinite(part.marks)], np.zeros_like(part.stated)
+        flat, gaps = np.ones_like(x), x - (marks.mean() if len(marks) else 0.0)
+        of_x, of_y = [flat, x, gaps, gaps**2], [flat, gaps]
+        return np.stack([[*of_x, *[nothing] * 3], [*[nothing] * 4, *of_y, nothing], [*[nothing] * 6, flat]])
 
     def of_sums(self, sums: Any) -> Any:
         """Apply the formula to moments."""
@@ -226,11 +206,6 @@ class MomentMetric(QuestionMetric):
         var_x, var_y = gap_square / total - off**2, square / total - mean_y**2
         var_x, var_y = (np.where(np.real(one) > 0, one, 0.0) for one in (var_x, var_y))
         return self.of_moments(JointMoments(x / total, mean_y, var_x, var_y, y_gap / total - mean_y * off))
-
-    def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
-        """Tell what a case adds to all sums."""
-        of_x, of_y = _powers(part)
-        return np.stack([product(by_sums[:4], of_x), product(by_sums[4:6], of_y), by_sums[6] * of_x[0]])
 
     def size(self, sums: FloatArray) -> float:
         """Count all cases, by their weights."""
@@ -249,7 +224,7 @@ class RMSE(MomentMetric):
     Examples
     --------
     >>> said = Said.of_scores(np.array([[1.0], [2.0]]))
-    >>> RMSE().of_draws(said, number_labels(np.array([[[1.0, 0.0]], [[4.0, 0.0]]])))
+    >>> RMSE().of_draws(said, np.array([[[1.0, 1.0], [1.0, 4.0], [1.0, 16.0]]]))
     array([1.41421356])
     """
 
@@ -283,7 +258,7 @@ class Correlation(MomentMetric):
     Examples
     --------
     >>> said = Said.of_scores(np.array([[1.0], [2.0], [3.0]]))
-    >>> Correlation().of_draws(said, number_labels(np.array([[[1.0, 0.0]], [[5.0, 0.0]], [[9.0, 0.0]]])))
+    >>> Correlation().of_draws(said, np.array([[[1.0] * 3, [1.0, 5.0, 9.0], [1.0, 25.0, 81.0]]]))
     array([1.])
     """
 
@@ -312,7 +287,7 @@ class ConcordanceCorrelation(MomentMetric):
     Examples
     --------
     >>> said = Said.of_scores(np.array([[1.0], [2.0], [3.0]]))
-    >>> ConcordanceCorrelation().of_draws(said, number_labels(np.array([[[2.0, 0.0]], [[3.0, 0.0]], [[4.0, 0.0]]])))
+    >>> ConcordanceCorrelation().of_draws(said, np.array([[[1.0] * 3, [2.0, 3.0, 4.0], [4.0, 9.0, 16.0]]]))
     array([0.57142857])
     """
 
@@ -372,16 +347,6 @@ class BlandAltman(MomentMetric):
         """Return the mean difference, and so many standard deviations above or below it."""
         mean, variance = found.difference
         return np.asarray(mean + {"mean": 0.0, "lower": -Z, "upper": Z}[self.limit] * _root(variance))
-
-
-def _powers(part: Part) -> tuple[FloatArray, FloatArray]:
-    """Return what is summed over cases by mass: 1, x, the gap of x and its square; and by y: 1 and the gap.
-
-    The gap is from a number amid those of all cases: sums of small numbers lose no digits.
-    """
-    marks = part.marks[np.isfinite(part.marks)]
-    gaps, flat = part.stated - (marks.mean() if len(marks) else 0.0), np.ones_like(part.stated)
-    return np.stack([flat, part.stated, gaps, gaps**2]), np.stack([flat, gaps])
 
 
 def _varies(variance: FloatArray, mean: FloatArray) -> Any:

@@ -146,6 +146,7 @@ class AUROC(RankingMetric):
     )
 
     short_name = "AUROC"
+    is_counted = True
 
     average: Average = "macro"
     truth: Truth = "top"
@@ -155,6 +156,20 @@ class AUROC(RankingMetric):
         from dissensus.kernels.label_sums import pair_shares
 
         return pair_shares(found.yes, found.no, found.own)
+
+    def by_answer(self, said: Said, question: Question) -> FloatArray:
+        """Return the mass that a positive case has below it, half of what is tied included, and both masses."""
+        weights, (_, place) = said.weights[question.rows], np.unique(said.scores[question], return_inverse=True)
+        totals, nothing = np.bincount(place, weights), np.zeros_like(weights)
+        below = (np.cumsum(totals) - totals / 2)[place]
+        return np.stack([[nothing, nothing, weights], [weights * below, weights, nothing]])
+
+    def of_answers(self, sums: FloatArray) -> FloatArray:
+        """Take off pairs of positive cases, and return three steps of which the middle one is won as often."""
+        below, yes, no = sums.T
+        nothing = np.zeros_like(yes)
+        above = np.divide(below - yes * yes / 2, no, out=nothing.copy(), where=no > 0)
+        return np.stack([above, nothing, yes - above, nothing, no, *[nothing] * 4], axis=1)
 
     def part_slopes(self, part: Part, sums: FloatArray) -> FloatArray:
         """Compare what each case wins with what it would win on average."""

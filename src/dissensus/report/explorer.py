@@ -9,20 +9,22 @@ import io
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dissensus.core.arrays import IntArray
+from dissensus.core.ragged import row_of_each
 from dissensus.evaluation.first_screen import RULES, triage
+from dissensus.evaluation.results import winners
 from dissensus.evaluation.sums import EACH, block_places
 from dissensus.study.panel import ANONYMOUS
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dissensus.evaluation.results import Evaluation
+    from dissensus.evaluation.tally import Profiles
     from dissensus.predictions.lists import Predictions
     from dissensus.report.section import ReportSubject
     from dissensus.study.study import Study
@@ -46,15 +48,8 @@ ALPHABET = " !" + "".join(chr(code) for code in range(0x23, 0x7F) if chr(code) n
 class Vocabulary(dict[int, int]):
     """Give every condition that is used a short code, in the order of first use."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.positions: dict[str | None, int] = {name: position for position, name in enumerate(names)}
-
     def __missing__(self, condition: int) -> int:
         return self.setdefault(condition, len(self))
-
-    def code_of(self, name: str | None) -> int:
-        """Return the code of a condition by name; what is no condition stands for the rest."""
-        return self[self.positions[name]] if name in self.positions else REST
 
 
 def explored(subject: ReportSubject) -> dict[str, Any]:
@@ -65,7 +60,7 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
     columns of all cases, and the rest of every :data:`BLOCK` of them.
     """
     evaluation, chosen = subject.evaluation, kept_cases(subject)
-    categories, vocabulary = evaluation.categories, Vocabulary(evaluation.conditions)
+    categories, vocabulary = evaluation.categories, Vocabulary()
     table, details = tabulated(subject, chosen, vocabulary), detailed(subject, chosen, vocabulary)
     table["support"] = details.pop("support")  # which cases are searched by
     return {
@@ -98,9 +93,13 @@ def explored(subject: ReportSubject) -> dict[str, Any]:
 
 def kept_cases(subject: ReportSubject) -> IntArray:
     """Return the positions of the cases to show, in their order."""
-    evaluation = subject.evaluation
-    certainty = evaluation.profiles[evaluation.reference].certainties[0]
+    certainty = profile_of(subject.evaluation).certainties[0]
     return np.sort(np.argsort(certainty, kind="stable")[: subject.explorer_cases])
+
+
+def profile_of(evaluation: Evaluation) -> Profiles:
+    """Return what the draws of the reference run say about every case that is held."""
+    return evaluation.profiles[evaluation.reference]
 
 
 def tabulated(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -109,27 +108,25 @@ def tabulated(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) 
     ``rules`` has a digit per case: 1 if it is settled, and 2 more if models disagree; ``wrong`` one per model and case:
     1 if its first choice is not the most plausible condition, and 2 more if it misses the highest risk.
     """
-    evaluation, tables, found = subject.evaluation, subject.tables, triage(subject.evaluation)
-    run, categories = evaluation.reference, evaluation.categories
-    certainty, category = _certainties(subject, chosen)
-    means, agreement = evaluation.case_means[run][:, :, chosen], tables.agreement()
-    disagreement = (1 - _by_case(evaluation, agreement, chosen)["agreement"]).to_list() if len(agreement) else []
+    evaluation, found = subject.evaluation, triage(subject.evaluation)
+    known, categories, agreement = profile_of(evaluation), evaluation.categories, subject.tables.agreement()
+    best, members = np.full(evaluation.study.n_cases, REST), np.flatnonzero(known.is_member[0])[::-1]
+    best[row_of_each(known.support_offsets)[members]] = known.support[members]
     has_levels, each = categories is not None and bool(categories.levels), block_places(evaluation.metrics, EACH)
-    risk = _by_case(evaluation, evaluation.of_run(tables.risks(), run), chosen)
     return {
         "cases": [evaluation.case_names[i] for i in chosen],
-        "certainty": thousandths(certainty["certainty"]),
-        "winner": [vocabulary.code_of(names[0] if names else None) for names in certainty["winner"].to_list()],
-        "category": _codes(category["category"], categories.names) if categories else [],
-        "categoryCertainty": thousandths(category["certainty"]) if categories else [],
-        "risk": [thousandths(risk[part]) for part in ("mean", "min", "max")] if has_levels else [],
-        "disagreement": thousandths(disagreement),
-        "strata": [_codes([own[i] for i in chosen], sorted(set(own))) for own in evaluation.strata.values()],
+        "certainty": thousandths(known.certainties[0][chosen]),
+        "winner": [REST if code == REST else vocabulary[code] for code in best[chosen].tolist()],
+        "category": known.category_winners[chosen].tolist() if categories else [],
+        "categoryCertainty": thousandths(known.category_certainties[chosen]) if categories else [],
+        "risk": [thousandths(part[chosen]) for part in known.risks] if has_levels else [],
+        "disagreement": thousandths((1 - agreement["agreement"])[chosen]) if len(agreement) else [],
+        "strata": [np.unique(own, return_inverse=True)[1][chosen].tolist() for own in evaluation.strata.values()],
         "rules": _digits(found.is_settled[chosen], found.is_split[chosen]),
         "wrong": [_digits(*both) for both in zip(found.is_wrong[:, chosen], found.is_missed[:, chosen], strict=True)],
         "scores": [  # metrics of a whole data set have no value of one case
             [thousandths(one.tolist() if k in each else [None] * len(chosen)) for k, one in enumerate(of_model)]
-            for of_model in means
+            for of_model in evaluation.case_means[evaluation.reference][:, :, chosen]
         ],
         "own": [thousandths(own_scores(said, evaluation)[chosen]) for said in evaluation.predictions.values()],
     }
@@ -163,7 +160,7 @@ def detailed(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) -
     return {
         "opinions": [_shared(evaluation.study, range(*ends), vocabulary) for ends in zip(starts, ends, strict=True)],
         "said": [list(of_models) for of_models in zip(*said, strict=True)] if said else [[] for _ in chosen],
-        **_plausibilities(subject, chosen, vocabulary),
+        **_plausibilities(evaluation, chosen, vocabulary),
         **_images(subject, chosen),
     }
 
@@ -171,37 +168,22 @@ def detailed(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) -
 def case_file(subject: ReportSubject) -> str:
     """Return an address that holds a CSV file of all cases: what is known of each, and what the models said."""
     evaluation, chosen, found = subject.evaluation, kept_cases(subject), triage(subject.evaluation)
-    certainty, category = _certainties(subject, chosen)
+    known = profile_of(evaluation)
+    best = winners(evaluation.conditions, known, 1).gather(chosen)
     columns: list[tuple[str, Sequence[object]]] = [
-        ("case", certainty["case"].to_list()),
-        ("certainty", [round(one, 4) for one in certainty["certainty"]]),
-        ("most plausible", [names[0] if names else "" for names in certainty["winner"].to_list()]),
+        ("case", [evaluation.case_names[i] for i in chosen]),
+        ("certainty", [round(one, 4) for one in known.certainties[0][chosen].tolist()]),
+        ("most plausible", [names[0] for names in best.to_list()]),
         *((name, [labels[i] for i in chosen]) for name, labels in evaluation.strata.items()),
     ]
     if evaluation.categories is not None:
-        columns.append(("category", category["category"].to_list()))
+        names = evaluation.categories.names
+        columns.append(("category", [names[code] for code in known.category_winners[chosen]]))
     for m, (model, said) in enumerate(evaluation.predictions.items()):
         columns.append((f"{model}: score", np.round(own_scores(said, evaluation)[chosen], 4).tolist()))
         columns.append((f"{model}: wrong", found.is_wrong[m, chosen].astype(int).tolist()))
-    names, values = zip(*columns, strict=True)
-    return csv_link(names, zip(*values, strict=True))
-
-
-def _certainties(subject: ReportSubject, chosen: IntArray) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return how certain cases are of their first condition, and of their category."""
-    evaluation, tables, run = subject.evaluation, subject.tables, subject.evaluation.reference
-    first = evaluation.of_run(tables.certainties(), run).filter(top=1)
-    by_category = evaluation.of_run(tables.category_certainties(), run)
-    return _by_case(evaluation, first, chosen), _by_case(evaluation, by_category, chosen)
-
-
-def _by_case(evaluation: Evaluation, frame: pl.DataFrame, cases: IntArray) -> pl.DataFrame:
-    """Put one row per case into the order of cases; a case without a row has nulls."""
-    import polars as pl
-
-    names = [evaluation.case_names[i] for i in cases]
-    wanted = pl.DataFrame({"case": pl.Series(names, dtype=pl.String)})
-    return wanted.join(frame, on="case", how="left", maintain_order="left")
+    heads, values = zip(*columns, strict=True)
+    return csv_link(heads, zip(*values, strict=True))
 
 
 # What was said ------------------------------------------------------------------------------------------
@@ -245,30 +227,21 @@ def _lists(predicted: Predictions, depth: int, chosen: IntArray, vocabulary: Voc
 # What follows -------------------------------------------------------------------------------------------
 
 
-def _codes(names: Iterable[str | None], known: Sequence[str]) -> list[int | None]:
-    positions = {name: position for position, name in enumerate(known)}
-    return [None if name is None else positions[name] for name in names]
-
-
-def _plausibilities(subject: ReportSubject, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
+def _plausibilities(evaluation: Evaluation, chosen: IntArray, vocabulary: Vocabulary) -> dict[str, list[Any]]:
     """Return the conditions of each case, most plausible first, with mean, top share and a few draws."""
-    import polars as pl
-
-    evaluation = subject.evaluation
-    frame = evaluation.of_run(subject.tables.plausibilities(), evaluation.reference)
-    order = pl.DataFrame({"case": [evaluation.case_names[i] for i in chosen]}, schema={"case": pl.String})
-    rows = order.with_row_index("position").join(frame, on="case", maintain_order="left")
-    rows = rows.sort("position", "mean", descending=[False, True], maintain_order=True)
-    is_shown = (pl.int_range(pl.len()) < MOST_CONDITIONS) | pl.col("condition").is_null()
-    parts = rows.group_by("position", maintain_order=True).agg(
-        pl.col("condition", "mean", "top", "draws").filter(is_shown), (~is_shown).sum().alias("hidden")
-    )
-    return {
-        "hidden": parts["hidden"].to_list(),
-        "support": [[vocabulary.code_of(name) for name in names] for names in parts["condition"].to_list()],
-        **{column: [thousandths(values) for values in parts[column].to_list()] for column in ("mean", "top")},
-        "draws": [[one_letter_each(draws) for draws in some] for some in parts["draws"].to_list()],
-    }
+    known, found = profile_of(evaluation), defaultdict[str, list[Any]](list)
+    codes = np.insert(known.support, known.support_offsets[1:], REST)
+    for i in chosen.tolist():
+        places = np.arange(known.columns[i], known.columns[i + 1])
+        order = places[np.argsort(-known.means[places], kind="stable")]
+        is_shown = (np.arange(len(order)) < MOST_CONDITIONS) | (codes[order] == REST)
+        shown = order[is_shown]
+        found["hidden"].append(len(order) - len(shown))
+        found["support"].append([REST if code == REST else vocabulary[code] for code in codes[shown].tolist()])
+        found["mean"].append(thousandths(known.means[shown]))
+        found["top"].append(thousandths(known.tops[shown]))
+        found["draws"].append([one_letter_each(draws) for draws in known.sketch[:, shown].T.astype(float)])
+    return found
 
 
 # What is known about cases and conditions ---------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +13,12 @@ from markupsafe import Markup
 from dissensus.core.arrays import Path
 from dissensus.core.checks import checked
 from dissensus.core.output import checked_file_target, written_whole
-from dissensus.core.screen import counted
 from dissensus.evaluation.first_screen import subject as subject_of
 from dissensus.figures import theme
-from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, anchor, own_text, sections, term
+from dissensus.report.section import EXPLORER_CASES, ReportSection, ReportSubject, environment, own_text, sections
 from dissensus.report.sections.models import called
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from dissensus.evaluation.results import Evaluation
 
 
@@ -84,7 +80,7 @@ def report_html(
     """
     subject = ReportSubject(evaluation, remote_images=remote_images, **options)
     parts = [part_of(section, subject) for section in sections() if section.has(evaluation)]
-    scripts, template = [own_text("report.js")], _environment().get_template("page.html.jinja")
+    scripts, template = [own_text("report.js")], environment(autoescape=True).get_template("page.html.jinja")
     worked_on = {name: value for part in parts for name, value in part["data"].items()}
     return template.render(
         title=title or question(evaluation),
@@ -135,14 +131,14 @@ def part_of(section: ReportSection, subject: ReportSubject) -> dict[str, Any]:
     """Render a section as it stands in the page: its words and charts, and what the script works on."""
     from dissensus.figures.charts import svg
 
-    evaluation, environment = subject.evaluation, _environment()
-    figure: Any = environment.globals["figure"]
+    evaluation, page = subject.evaluation, environment(autoescape=True)
+    figure: Any = page.globals["figure"]
     drawn = [(name, chart, Markup(svg(chart, name))) for name, chart in section.charts(subject).items()]
     known = {"evaluation": evaluation, "reference": evaluation.runs[evaluation.reference].label}
     known["figures"] = Markup("").join(figure(*one) for one in drawn)
-    body = Markup(environment.from_string(section.source()).render(**known, **section.words(subject)))
+    body = Markup(page.from_string(section.source()).render(**known, **section.words(subject)))
     if section.looks_at_cases and evaluation.is_sample:
-        body = environment.globals["sampled"](evaluation) + body  # type: ignore[operator]
+        body = page.globals["sampled"](evaluation) + body  # type: ignore[operator]
     return {"section": section, "body": body, "data": section.data(subject)}
 
 
@@ -155,20 +151,3 @@ def content_policy(scripts: list[str], *, remote_images: bool = False) -> str:
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         f"img-src 'self' data: blob: file:{network}; base-uri 'none'; form-action 'none'"
     )
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("dissensus.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"term": term, "anchor": anchor, "counted": counted}
-    macros: Any = environment.get_template("macros.html.jinja").module
-    environment.globals |= {name: getattr(macros, name) for name in ("table", "figure", "sampled")}
-    return environment

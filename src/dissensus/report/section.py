@@ -34,24 +34,26 @@ def own_text(name: str) -> str:
 
 
 @cache
-def _sentences() -> Environment:
-    """Return what fills in templates of plain text."""
+def environment(*, autoescape: bool) -> Environment:
+    """Return what fills in templates: of the page, in which names are escaped, or of plain text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from dissensus.core.screen import counted
     from dissensus.evaluation.sentences import capital, joined, rows_of, subjects
     from dissensus.study.diagnosis import spread
 
-    loader = PackageLoader("dissensus.report", "templates")
-    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    words = (capital, counted, joined, rows_of, spread, subjects)
-    environment.globals |= {word.__name__: word for word in words}
-    return environment
+    found = Environment(autoescape=autoescape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found.loader = PackageLoader("dissensus.report", "templates")
+    words = (anchor, capital, counted, joined, rows_of, spread, subjects, term)
+    found.globals |= {word.__name__: word for word in words}
+    macros: Any = found.get_template("macros.html.jinja").module
+    found.globals |= {name: getattr(macros, name) for name in ("table", "figure", "sampled")}
+    return found
 
 
 def paragraph(template: str, **words: object) -> str:
     """Fill in a template of plain text: every line is a sentence or more, and together they are a paragraph."""
-    return " ".join(filter(None, _sentences().get_template(template).render(words).split("\n")))
+    return " ".join(filter(None, environment(autoescape=False).get_template(template).render(words).split("\n")))
 
 
 @cache

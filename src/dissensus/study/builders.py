@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,14 +167,16 @@ def condition_names(mentions: Sequence[Any], conditions: Sequence[str] | int | N
     return tuple(sorted({str(mention) for mention in mentions}))
 
 
+def is_code(one: Any) -> bool:
+    """Tell a code of a condition: a whole number, and no answer."""
+    return isinstance(one, Integral) and not isinstance(one, bool)
+
+
 def condition_codes(
     mentions: Sequence[Any], names: tuple[str, ...], where: Callable[[int], str] = lambda _: ""
 ) -> IntArray:
     """Translate mentions, names or codes, into codes; ``where`` tells the place of a wrong one."""
     known = {name: code for code, name in enumerate(names)}
-
-    def is_code(one: Any) -> bool:
-        return isinstance(one, Integral) and not isinstance(one, bool)
 
     def code(one: Any) -> int:
         if isinstance(one, str):
@@ -264,12 +266,13 @@ def assemble(
         order = np.lexsort((level, ranking))
         ranking, level, codes = ranking[order], level[order], codes[order]
     without_repeats(names, panel, ranking, codes)
-    first = np.flatnonzero(begins_run(ranking, level))
-    code_offsets = np.append(first, len(codes))
+    code_offsets = np.flatnonzero(np.append(begins_run(ranking, level), True))
+    first = code_offsets[:-1]
     if len(first) < len(codes):  # the codes of a block ascend
         first_key = row_of_each(code_offsets) * len(names)
         codes = np.sort(first_key + codes, kind="stable") - first_key
-    block_offsets = offsets_from_lengths(np.bincount(ranking[first], minlength=panel.n_opinions))
+    of_block = ranking[first] if len(first) < len(codes) else ranking
+    block_offsets = offsets_from_lengths(np.bincount(of_block, minlength=panel.n_opinions))
     return Study(names, panel, block_offsets, code_offsets, codes, unranked)
 
 
@@ -406,23 +409,8 @@ def marked_findings(sets: Sequence[Any], names: tuple[str, ...], panel: Panel) -
 
 # Arrays of rankings -------------------------------------------------------------------------------------
 
-
-class Rows(NamedTuple):
-    """Hold the rows of all annotators, one below the other.
-
-    Attributes
-    ----------
-    cells : (n_rows, K)
-        A number per place or condition.
-    offsets : (n_cases + 1,)
-        Where the rows of each case begin.
-    """
-
-    cells: NDArray[Any]
-    offsets: IntArray
-
-    def __str__(self) -> str:
-        return f"{len(self.offsets) - 1} cases, {len(self.cells)} rows, {self.cells.shape[1]} conditions"
+# The rows of all annotators, one below the other, and how many each case has.
+Rows: TypeAlias = tuple[NDArray[Any], list[int]]
 
 
 @checked
@@ -457,14 +445,15 @@ def from_ranking_arrays(
     >>> said.to_rankings()
     [[[['a', 'd'], ['c']]]]
     """
-    ordered, grouped = stacked("rankings", rankings, "iu"), stacked("groups", groups, "iu")
-    if ordered.cells.shape != grouped.cells.shape or not np.array_equal(ordered.offsets, grouped.offsets):
+    found = (codes, sizes), (levels, own) = stacked("rankings", rankings, "iu"), stacked("groups", groups, "iu")
+    if codes.shape != levels.shape or sizes != own:
+        both = [f"{len(each)} cases, {len(rows)} rows, {rows.shape[1]} conditions" for rows, each in found]
         raise DissensusError(
             "rankings and groups have different shapes",
             expected="one group for every place of every ranking",
-            got=f"{ordered} and {grouped}",
+            got=" and ".join(both),
         )
-    codes, levels = ordered.cells.astype(np.int64), grouped.cells.astype(np.int64)
+    codes, levels, everyone = codes.astype(np.int64), levels.astype(np.int64), panel_of(sizes, case_names=case_names)
     n_conditions = codes.shape[1]
     is_there = (levels != UNRANKED).any(axis=1)  # of annotators who are not there nothing is read
     before, after = levels[:, :-1], levels[:, 1:]
@@ -479,12 +468,12 @@ def from_ranking_arrays(
     ):
         if (is_there & ~fits).any():
             wrong = int((is_there & ~fits).argmax())
-            got, where = listing(cells[wrong].tolist(), most=12), _row_place(ordered.offsets, wrong, case_names)
+            got, where = listing(cells[wrong].tolist(), most=12), place_of(everyone, wrong, "annotator")
             raise DissensusError(problem, expected=expected, got=got, where=where)
     row, place = np.nonzero(levels >= 0)
     confidences = np.zeros_like(levels)
     confidences[row, codes[row, place]] = n_conditions - levels[row, place]
-    return _from_rows(Rows(confidences, ordered.offsets), conditions, case_names, unranked, question, positive)
+    return _from_rows(confidences, everyone, conditions, unranked, question, positive)
 
 
 @checked
@@ -513,42 +502,38 @@ def from_confidences(
     >>> Study.from_confidences([[[5, 0, 3, 5]], [[0, 0, 0, 0], [2, 2, 3, 0]]]).to_rankings()
     [[[['0', '3'], ['2']]], [[['2'], ['0', '1']]]]
     """
-    rows = stacked("confidences", confidences, "iuf")
-    return _from_rows(rows, conditions, case_names, unranked, question, positive)
+    rows, sizes = stacked("confidences", confidences, "iuf")
+    return _from_rows(rows, panel_of(sizes, case_names=case_names), conditions, unranked, question, positive)
 
 
 def _from_rows(
-    rows: Rows, conditions: Any, case_names: Any, unranked: Unranked, question: Question | None, positive: str | None
+    rows: NDArray[Any],
+    everyone: Panel,
+    conditions: Sequence[str] | int | None,
+    unranked: Unranked,
+    question: Question | None,
+    positive: str | None,
 ) -> Study:
-    n_cases, n_conditions = len(rows.offsets) - 1, rows.cells.shape[1]
-    names = condition_names([], n_conditions if conditions is None else conditions)
-    check_length("condition", len(names), n_conditions)
-    wrong = np.argwhere(~((rows.cells >= 0) & (rows.cells < np.inf)))
+    """Build from a confidence per condition in every row, which is what one annotator says, or nobody."""
+    names = condition_names([], rows.shape[1] if conditions is None else conditions)
+    check_length("condition", len(names), rows.shape[1])
+    wrong = np.argwhere(~((rows >= 0) & (rows < np.inf)))
     if len(wrong):
         place, column = wrong[0]
         raise DissensusError(
             "confidences must be finite and not negative",
             expected="0 for a condition that is not ranked, more for one that is",
-            got=str(rows.cells[place, column]),
-            where=f"{_row_place(rows.offsets, place, case_names)}, condition {names[column]!r}",
+            got=str(rows[place, column]),
+            where=f"{place_of(everyone, place, 'annotator')}, condition {names[column]!r}",
         )
-    row, code = np.nonzero(rows.cells)
+    row, code = np.nonzero(rows)
     spoken, ranking = np.unique(row, return_inverse=True)
-    sizes = np.bincount(row_of_each(rows.offsets)[spoken], minlength=n_cases).tolist()
-    panel = panel_of(sizes, case_names=case_names)
-    said = assemble(names, panel, ranking, -rows.cells[row, code].astype(np.float64), code, unranked)
+    said = assemble(names, everyone.keep(spoken), ranking, -rows[row, code].astype(np.float64), code, unranked)
     return asked_of(said, question, positive, are_ordered=True)
 
 
-def _row_place(offsets: IntArray, row: int, case_names: Sequence[str] | None) -> str:
-    """Say whose row it is."""
-    case = int(np.searchsorted(offsets, row, side="right")) - 1
-    name = numbered_names(case_names, len(offsets) - 1)[case]
-    return f"case {name!r}, annotator {row - offsets[case] + 1}"
-
-
 def stacked(what: str, values: Rows3, kind: str) -> Rows:
-    """Put the rows of all cases one below the other, or say why they are none."""
+    """Put the rows of all cases one below the other, and count those of each; or say why they are none."""
     expected = "(cases, annotators, K), or a list per case of rows of K numbers"
     parts: list[NDArray[Any]] = []
     axes = getattr(values, "ndim", 0)
@@ -572,7 +557,7 @@ def stacked(what: str, values: Rows3, kind: str) -> Rows:
     if not width:
         raise DissensusError(f"{what} have the wrong shape", expected=expected, got=f"{values!r:.60}")
     rows = [part for part in parts if part.ndim == 2] or [np.empty((0, width), dtype=np.int64)]
-    return Rows(np.concatenate(rows), offsets_from_lengths(len(part) for part in parts))
+    return np.concatenate(rows), [len(part) for part in parts]
 
 
 def to_ranking_arrays(said: Study) -> tuple[IntArray, IntArray]:

@@ -16,6 +16,7 @@ from dissensus.core.errors import listing
 from dissensus.core.names import spelt
 from dissensus.core.ragged import first_of_most, row_of_each
 from dissensus.core.receipt import shortened, spaced, tied_in_words
+from dissensus.core.screen import counted
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.question import NOT_ASSESSED, PRESENT, question_in_words
 
@@ -27,15 +28,6 @@ if TYPE_CHECKING:
 SIGNS = tuple("+-\N{MINUS SIGN}\N{EN DASH}*#%")
 
 # Numbers in words -----------------------------------------------------------------------------------------
-
-
-def plural(count: int, noun: str) -> str:
-    """Count a noun, with separators.
-
-    >>> plural(1, "case"), plural(1200, "case")
-    ('1 case', '1,200 cases')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def span(values: IntArray) -> str:
@@ -159,7 +151,7 @@ def diagnose(study: Study) -> Diagnosis:
         (len(never), noun, f" never {'present' if is_list else 'used'}", never),
     )
     told = [
-        f"{plural(count, what)}{text}" + (f" ({listing(names, most=3)})" if names else "")
+        f"{counted(count, what)}{text}" + (f" ({listing(names, most=3)})" if names else "")
         for count, what, text, names in found
         if count
     ]
@@ -356,11 +348,11 @@ def methods_of(study: Study) -> str:
     asked = question_in_words(study)
     return {
         "conditions": f"{cases} ranked {people}; a ranking may hold ties and need not mention every one of the "
-        f"{plural(study.n_conditions, 'condition')}, and those that were not mentioned were {below}.",
+        f"{counted(study.n_conditions, 'condition')}, and those that were not mentioned were {below}.",
         "binary": f"{cases} judged {people}, who were {asked}.",
         "grades": f"{cases} {asked} {people}.",
         "numbers": f"{cases} rated {people}.",
-        "findings": f"{cases} assessed {people} for {plural(study.n_conditions, 'finding')}; every finding was a "
+        "findings": f"{cases} assessed {people} for {counted(study.n_conditions, 'finding')}; every finding was a "
         "question of its own, present or absent, and what was not assessed was no opinion.",
     }[study.question]
 
@@ -415,7 +407,7 @@ def numbers_of_opinion(study: Study, opinion: int, code: Callable[[int], int]) -
     if study.kind == "ratings":
         return [round(float(study.scores[opinion]), 6)]
     if study.kind == "checklists":
-        present, missing = (np.flatnonzero(study.answers[opinion] == one).tolist() for one in (PRESENT, NOT_ASSESSED))
+        present, missing = _blocks(study, opinion)
         return [*map(code, present), *(-code(finding) - 1 for finding in missing)]
     coded = ([code(condition) for condition in block] for block in _blocks(study, opinion))
     return [number for first, *tied in coded for number in (first, *(-other - 1 for other in tied))]
@@ -435,22 +427,22 @@ def words_of_opinion(study: Study, opinion: int) -> str:
     'AF, RBBB; not assessed: ST'
     """
     check_position(study.opinion, opinion, study.n_opinions)
-    names = study.conditions
     if study.kind == "ratings":
         return f"{study.scores[opinion]:g}"
+    blocks = [[study.conditions[code] for code in block] for block in _blocks(study, opinion)]
     if study.kind == "checklists":
-        row = study.answers[opinion]
-        if (row == NOT_ASSESSED).all():
+        if len(blocks[1]) == study.n_findings:
             return "nothing assessed"
-        present, missing = (
-            ", ".join(names[code] for code in np.flatnonzero(row == one)) for one in (PRESENT, NOT_ASSESSED)
-        )
+        present, missing = map(", ".join, blocks)
         return (present or "nothing found") + (f"; not assessed: {missing}" if missing else "")
-    ranked = tied_in_words([names[code] for code in block] for block in _blocks(study, opinion))
+    ranked = tied_in_words(blocks)
     return f"grade {ranked}" if study.question == "grades" and ranked else ranked
 
 
 def _blocks(study: Study, opinion: int) -> list[list[int]]:
+    """Return the codes of every block; of a checklist, of what is present and of what was not assessed."""
+    if study.kind == "checklists":
+        return [np.flatnonzero(study.answers[opinion] == one).tolist() for one in (PRESENT, NOT_ASSESSED)]
     offsets = study.code_offsets[study.block_offsets[opinion] : study.block_offsets[opinion + 1] + 1]
     return [study.codes[start:stop].tolist() for start, stop in pairwise(offsets.tolist())]
 
@@ -460,16 +452,16 @@ def _blocks(study: Study, opinion: int) -> list[list[int]]:
 
 def headline(study: Study) -> str:
     """Tell a person in a line what is inside."""
-    head = f"{plural(study.n_cases, 'case')}, {plural(study.n_votes, study.opinion)}"
-    missing = f"; {plural(len(study.unannotated), 'case')} {{}}" if study.unannotated else ""
+    head = f"{counted(study.n_cases, 'case')}, {counted(study.n_votes, study.opinion)}"
+    missing = f"; {counted(len(study.unannotated), 'case')} {{}}" if study.unannotated else ""
     if study.kind == "ratings":
         scores = " from {:g} to {:g}".format(*study.scale) if study.scale else ""
         return f"Ratings: {head}{scores}{missing.format('without a rating')}"
     if study.kind == "checklists":
-        nothing, listed = numbers_of(study)["nothing_found"], plural(study.n_findings, "finding")
+        nothing, listed = numbers_of(study)["nothing_found"], counted(study.n_findings, "finding")
         found = f"; {nothing:,} found nothing" if nothing else ""
         return f"Checklists: {head} of {listed}{found}{missing.format('not assessed')}"
-    return f"Annotations: {head}, {plural(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"
+    return f"Annotations: {head}, {counted(study.n_conditions, 'condition')} (not mentioned = {study.unranked})"
 
 
 def examples_of(study: Study, most: int = 3) -> tuple[str, ...]:
@@ -495,6 +487,6 @@ def examples_of(study: Study, most: int = 3) -> tuple[str, ...]:
         annotator, votes = int(study.annotators[opinion]), int(study.votes[opinion])
         nobody = "an annotator" if votes == 1 else f"{votes} annotators"
         who = nobody if annotator < 0 else f"annotator {study.annotator_names[annotator]}"
-        case = study.case_names[study.panel.case_of_opinion[opinion]]
+        case = study.case_names[np.searchsorted(study.panel.opinion_offsets, opinion, side="right") - 1]
         sentences.append(shortened(f"{who} on case {case} said: {words_of_opinion(study, opinion)}"))
     return tuple(sentences)

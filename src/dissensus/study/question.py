@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dissensus.core.checks import check_choice
 from dissensus.core.errors import DissensusError, known_name, listing
+from dissensus.core.files import is_number
 from dissensus.core.names import AnyQuestion, Question
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def conditions_asked(
         return tuple(sorted(conditions, key=lambda name: name == positive))
     if question == "conditions" or are_ordered:
         return tuple(conditions)
-    words = [name for name in conditions if not is_number(name)]
+    words = [name for name in conditions if not (is_number(name) and math.isfinite(float(name)))]
     if words:
         raise DissensusError(
             "the order of grades is not known" if question == "grades" else "which condition is positive is not known",
@@ -142,20 +143,6 @@ def conditions_asked(
             advice=ORDER if question == "grades" else POSITIVE,
         )
     return tuple(sorted(conditions, key=float))
-
-
-def is_number(name: str) -> bool:
-    """Tell whether a name is a finite number.
-
-    Examples
-    --------
-    >>> is_number("2.5"), is_number("mild"), is_number("nan")
-    (True, False, False)
-    """
-    try:
-        return math.isfinite(float(name))
-    except ValueError:
-        return False
 
 
 # Usual answers to a question of yes or no, the negative one before the positive one.

@@ -887,29 +887,5 @@ def require_kind(study: object, kind: str, who: str) -> Study:
     )
 
 
-def restored_study(
-    kind: str,
-    panel: Panel,
-    *,
-    conditions: Sequence[str],
-    settings: Mapping[str, object],
-    arrays: Mapping[str, npt.NDArray[Any]],
-) -> Study:
-    """Build a study from what :meth:`Study.settings` and :meth:`Study.arrays` gave.
-
-    Examples
-    --------
-    >>> said = Study.from_scores([[1, 2], [5]])
-    >>> restored_study("ratings", said.panel, conditions=(), settings=said.settings(), arrays=said.arrays()) == said
-    True
-    """
-    names = KINDS[known_name("kind of study", kind, KINDS)].arrays
-    missing = [name for name in names if name not in arrays]
-    if missing:
-        raise DissensusError(f"a study of {kind} lacks a part", expected=listing(missing), got=listing(arrays))
-    given: dict[str, Any] = {**settings, **{name: arrays[name] for name in names}}
-    return Study(tuple(conditions), panel, **given)
-
-
 def _nest(items: list[Item], offsets: IntArray) -> list[list[Item]]:
     return [items[start:stop] for start, stop in pairwise(offsets.tolist())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -219,18 +220,24 @@ def study_from_table(
     table = tidied(table, None if question == "numbers" else tie_separator)
     meaning, declared_question = unranked or _declared(table, "unranked"), _declared(table, "kind_of_question")
     table, declared = without_declarations(table)
-    annotators = name_codes(table, "annotator", declared.get("annotator"))
+    known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
+    asked = None
+    if question != "numbers" and question != "findings":
+        asked = chosen_question(question, positive) or declared_question
+    are_named, are_findings = asked in ("binary", "grades"), question == "findings"
+    with ThreadPoolExecutor(1) as pool:  # columns are coded while rows are gathered
+        naming = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
+        if question != "numbers":
+            labelling = pool.submit(label_codes, table, known, are_named=are_named, are_findings=are_findings)
+        cases, annotators = case_codes(table["case"]), naming.result()
+        try:
+            table, notes = without_zero_votes(table)
+            panel, opinion = gathered(table, cases, annotators, question)
+        finally:  # what is wrong with labels is said first
+            codes, names = labelling.result() if question != "numbers" else (np.empty(0, dtype=np.int64), ())
     if question == "numbers":
-        table, notes = without_zero_votes(table)
-        panel, opinion = gathered(table, annotators, question)
         scored = np.argsort(opinion, kind="stable")[int((opinion < 0).sum()) :]
         return Study((), panel, scores=table["score"].to_numpy()[scored], question="numbers"), notes
-    known = tuple(map(str, conditions)) if conditions is not None else declared.get("condition")
-    asked = None if question == "findings" else chosen_question(question, positive) or declared_question
-    are_named, are_findings = asked in ("binary", "grades"), question == "findings"
-    codes, names = label_codes(table, known, are_named=are_named, are_findings=are_findings)
-    table, notes = without_zero_votes(table)
-    panel, opinion = gathered(table, annotators, question)
     if are_findings:
         answers, repeated = _answers(table, panel, opinion, (codes, names), duplicates)
         return Study(names, panel, answers=answers, question="findings"), notes + repeated
@@ -389,38 +396,39 @@ def labels_of_cases(table: pl.DataFrame, case_names: Sequence[str]) -> dict[str,
 
 def case_codes(column: pl.Series) -> Codes:
     """Give the cases, each of which has a name, numbers in order of appearance."""
-    begins = column.ne_missing(column.shift())
-    named = column.filter(begins)
+    codes = column.rle_id().to_numpy().astype(np.int64)
+    named = column.filter(begins_run(codes))
     if (named[1:] > named[:-1]).all() or named.n_unique() == len(named):
-        codes, found = np.cumsum(begins.to_numpy()) - 1, named.to_list()
+        names = tuple(named.to_list())
     else:
-        codes, found = encoded(column)
-    names = tuple(found)
+        codes, names = name_codes(pl.DataFrame({"case": column}), "case")
     different_names.add(names)  # so that nobody has to look again
     texts.add(names)
     return codes, names
 
 
-def encoded(column: pl.Series) -> tuple[IntArray, list[str]]:
-    """Give the texts of a column numbers in order of appearance, -1 where there is none, in one pass over it."""
+def categories(column: pl.Series) -> tuple[pl.Series, pl.Series, list[str]]:
+    """Return a column of text as categories of its own, and the different ones in order of appearance, as text too."""
     category = column.cast(pl.Categorical(pl.Categories.random()))
     present = category.drop_nulls().unique(maintain_order=True)
-    position = np.full(len(present) + 1, ANONYMOUS, dtype=np.int64)
-    position[present.to_physical().to_numpy()] = np.arange(len(present))
-    codes = category.to_physical().fill_null(len(present)).to_numpy()
-    return position[codes], present.cast(pl.String).to_list()
+    return category, present, present.cast(pl.String).to_list()
+
+
+def numbers_of(category: pl.Series, present: pl.Series, numbers: Sequence[int]) -> IntArray:
+    """Return the number of the category in each row, -1 where there is none; ``numbers`` are of those present."""
+    number_of = np.full(len(present) + 1, ANONYMOUS, dtype=np.int64)
+    number_of[present.to_physical().to_numpy()] = numbers
+    return np.asarray(number_of[category.to_physical().fill_null(len(present)).to_numpy()])
 
 
 def name_codes(table: pl.DataFrame, role: str, declared: tuple[str, ...] | None = None) -> Codes:
     """Give the names of a role numbers, declared ones first, then as they appear; -1 where there is none."""
     if role not in table.columns:
         return np.full(len(table), ANONYMOUS, dtype=np.int64), declared or ()
-    codes, found = encoded(table[role])
+    category, present, found = categories(table[role])
     names = tuple(dict.fromkeys([*(declared or ()), *found]))
-    if not declared:
-        return codes, names
     number = {name: code for code, name in enumerate(names)}
-    return np.array([*(number[name] for name in found), ANONYMOUS], dtype=np.int64)[codes], names
+    return numbers_of(category, present, [number[name] for name in found]), names
 
 
 def label_codes(
@@ -430,7 +438,7 @@ def label_codes(
 
     Integers stand for names that must be listed, unless they are names themselves, as grades are.
     """
-    codes, labels = encoded(table["condition"])
+    category, present, labels = categories(table["condition"])
     integers = bool(labels) and bool(pl.Series(labels).str.contains(INTEGER).all())
     if known is None:
         if integers and not are_named and not {*labels} == {"0", "1"}:
@@ -444,7 +452,7 @@ def label_codes(
         row = (table["condition"] == unknown[0]).arg_max() or 0
         what = "finding" if are_findings else "condition"
         raise unknown_condition(unknown[0], known, place(table, row), what)
-    return np.array([*(code_of[label] for label in labels), ANONYMOUS], dtype=np.int64)[codes], known
+    return numbers_of(category, present, [code_of[label] for label in labels]), known
 
 
 def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) -> DissensusError:
@@ -457,12 +465,14 @@ def integers_need_names(labels: Sequence[str], advice: str = GIVE_CONDITIONS) ->
 # Rankings ---------------------------------------------------------------------------------------------
 
 
-def gathered(table: pl.DataFrame, annotators: Codes, question: AnyQuestion | None) -> tuple[Panel, IntArray]:
+def gathered(
+    table: pl.DataFrame, cases: Codes, annotators: Codes, question: AnyQuestion | None
+) -> tuple[Panel, IntArray]:
     """Gather the rows of each opinion: the panel that gave them, and the opinion of each row, -1 where there is none.
 
     Opinions are in order of case, then of appearance.
     """
-    case, case_names = case_codes(table["case"])
+    case, case_names = cases
     of_row, first = _runs(_opinion_keys(table, case, annotators, question), case)
     groups: tuple[str, ...] = ()
     if "group" in table.columns and table["group"].null_count() < len(table):
@@ -513,16 +523,15 @@ def _opinion_keys(table: pl.DataFrame, case: IntArray, annotators: Codes, questi
     if not named:
         anonymous = "rank" in table.columns or "confidence" in table.columns
         return np.where(nobody, -1, case if anonymous else np.arange(len(case), dtype=np.int64))
-    key = case * (len(annotators[1]) + 1)
-    key += annotators[0] + 1
+    key = case * (len(annotators[1]) + 1) + 1
+    key += annotators[0]
     if "annotation" in table.columns:
         annotation, names = name_codes(table, "annotation")
         key = key * (len(names) + 1) + annotation + 1
     orphan, expected = pl.Series(_all_null(table, named) & ~nobody), "an annotator in every row with a condition"
     advice = "name the annotator, or number the annotations of each case in a column 'annotation'"
     refuse_rows(table, orphan, named[0], "a row has no annotator", expected=expected, advice=advice)
-    key[nobody] = -1
-    return key
+    return np.where(nobody, -1, key) if nobody.any() else key
 
 
 def _all_null(table: pl.DataFrame, roles: Sequence[str]) -> np.ndarray:

@@ -416,9 +416,7 @@ def experts_of(
         )
 
     verdict = partial(_verdict, None if margin is None else primary, tuple(trained_on), level)
-    rows = [
-        {**row, "verdict": verdict(row, row["p_value"], row["p_noninferior"])} for row in sample.rows(margin, level)
-    ]
+    rows = [{**row, "verdict": verdict(row)} for row in sample.rows(margin, level)]
     by_stratum: list[dict[str, Any]] = []
     for column, of_row in labels.items():
         stratum = np.array([of_row[name] for name in said.case_names])
@@ -435,28 +433,24 @@ def experts_of(
         ]
         for one in range(len(rows)):  # the same metric and model in all strata
             same = parts[one :: len(rows)]
-            adjusted = [holm([row[what] for row in same]) for what in ("p_value", "p_noninferior")]
-            for row, *p in zip(same, *adjusted, strict=True):
-                by_stratum.append({**row, "p_adjusted": p[0], "verdict": verdict(row, *p)})
+            adjusted = {what: holm([row[what] for row in same]) for what in ("p_value", "p_noninferior")}
+            for i, row in enumerate(same):
+                own_p = {what: values[i] for what, values in adjusted.items()}
+                by_stratum.append({**row, "p_adjusted": own_p["p_value"], "verdict": verdict(row | own_p)})
     notes += _notes(sample, called, trained_on, level)
     held = tuple(rows), sample.worth(level), tuple(sample.annotator_rows(level)), tuple(by_stratum)
     return Experts(*held, called, margin, level, n_cases, n_all - n_cases, tuple(notes), (study, models))
 
 
 def _verdict(
-    primary: Metric | PointOfExperts | None,
-    trained_on: tuple[str, ...],
-    level: float,
-    row: Mapping[str, Any],
-    p_value: float,
-    p_noninferior: float,
+    primary: Metric | PointOfExperts | None, trained_on: tuple[str, ...], level: float, row: Mapping[str, Any]
 ) -> str:
     """Return what p-values of no difference and of one beyond the margin say, of the first metric if there is one."""
     if primary is None or row["metric"] != primary.name or row["model"] in trained_on:
         return ""
-    if (row["difference"] > 0) == primary.higher_is_better and p_value <= 1 - level:
+    if (row["difference"] > 0) == primary.higher_is_better and row["p_value"] <= 1 - level:
         return "superior"
-    return "non-inferior" if p_noninferior <= (1 - level) / 2 else "not shown"
+    return "non-inferior" if row["p_noninferior"] <= (1 - level) / 2 else "not shown"
 
 
 def experts_unless_incomparable(

@@ -27,7 +27,7 @@ from scipy.special import expit, logit, stdtr, stdtrit
 
 from dissensus import metrics as named
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
-from dissensus.agreement.coefficients import Matrix, inner, seats_of, sparse
+from dissensus.agreement.coefficients import Matrix, inner, kinds_of, remains, seats_of, sparse
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, product, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
@@ -124,11 +124,8 @@ class Pairs:
     @staticmethod
     def of(study: Study) -> Pairs:
         """Pair the opinions of a study; cases with one annotator are left out."""
-        said, seats = study.counted, seats_of(study.counted)
-        case, first = said.panel.case_of_opinion, np.full(said.n_cases, -1)
-        first[case[::-1]] = seats[::-1]
-        unlike = (seats != first[case]) | ((said.annotators == ANONYMOUS) & (said.votes > 1))
-        said = said.select(np.bincount(case[unlike], minlength=said.n_cases) > 0)
+        said = study.counted
+        said = said.select(np.bincount(said.panel.case_of_opinion[remains(said)], minlength=said.n_cases) > 0)
         return Pairs.of_kinds(said, different_opinions(said))
 
     @staticmethod
@@ -234,13 +231,10 @@ def different_opinions(study: Study) -> IntArray:
     """Give the different things that were said a number, shape (n_opinions,)."""
     if study.kind == "ratings":
         return np.unique(study.scores, return_inverse=True)[1].astype(np.int64)
-    sizes, codes = np.diff(study.code_offsets), study.codes
-    if len(codes) == study.n_opinions:  # labels
-        return codes.astype(np.int64)
-    ranges = (pairwise(offsets.tolist()) for offsets in (study.block_offsets, study.code_offsets[study.block_offsets]))
-    keys = ((sizes[start:stop].tobytes(), codes[a:b].tobytes()) for (start, stop), (a, b) in zip(*ranges, strict=True))
-    known: dict[tuple[bytes, bytes], int] = {}
-    return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
+    if len(study.codes) == study.n_opinions:  # labels
+        return study.codes.astype(np.int64)
+    codes = np.insert(study.codes, study.code_offsets[1:], -1)  # where blocks end
+    return kinds_of(study.code_offsets[study.block_offsets] + study.block_offsets, codes)
 
 
 # What pairs are worth -------------------------------------------------------------------------------------
@@ -312,9 +306,7 @@ def needs_scores(metric: Metric) -> bool:
 def first_shares(model: Predictions, n_conditions: int) -> Matrix:
     """Return how a model shares its first choice among conditions, shape (n_cases, K); sparse."""
     case = model.case_of_entry
-    best = np.full(model.n_cases, -np.inf)
-    np.maximum.at(best, case, model.values)
-    first = model.values == best[case]
+    first = model.values == model.values[model.offsets[:-1][case]]  # the best come first
     share = 1.0 / np.bincount(case[first], minlength=model.n_cases)[case[first]]
     return sparse(share, case[first], model.codes[first], (model.n_cases, n_conditions))
 
@@ -614,7 +606,6 @@ class Sample:
 
     def _with_whole(self) -> Sample:
         """Write the values of metrics of a whole data set into their places."""
-        labels = self.pairs.labels.T if self.sees_whole else np.empty((0, 0))
         for place, metric in enumerate(self.metrics):
             if metric.sees == "data set":
                 ours, theirs = sides_of(metric, self.experts)
@@ -622,13 +613,8 @@ class Sample:
                     self.alone[place], self.involved[place] = self.pairs.summed(self.of_pairs(place))
                 for row, own in zip(self.of_models, self.sides, strict=True):
                     base, slopes = own.linear(theirs)
-                    row[place] = base + (slopes[:, self.pairs.cell_case] * labels).sum(axis=0)
+                    row[place] = base + (slopes[:, self.pairs.cell_case] * self.pairs.labels.T).sum(axis=0)
         return self
-
-    @property
-    def sees_whole(self) -> bool:
-        """Whether a metric is of a whole data set."""
-        return any(metric.sees == "data set" for metric in self.metrics)
 
     def side(self, scores: FloatArray, about: IntArray, weights: FloatArray, masses: FloatArray) -> Side:
         """Put together rows about some of the cases."""
@@ -740,7 +726,8 @@ class Sample:
         found = estimates(values, weights, clusters, bounds, part, level, is_logit)
         sign = np.array([1.0 if metric.higher_is_better else -1.0 for metric in self.metrics])
         better = found._replace(mean=sign * found.mean)
-        p_value = np.minimum(2 * np.minimum(better.tail(np.zeros(1)), 1 - better.tail(np.zeros(1))), 1.0)
+        tail = better.tail(np.zeros(1))
+        p_value = np.minimum(2 * np.minimum(tail, 1 - tail), 1.0)
         p_noninferior = np.full_like(p_value, np.nan) if margin is None else better.tail(np.array([-margin]))
         rows = []
         for k, metric in enumerate(self.metrics):
@@ -802,22 +789,22 @@ class Sample:
         units = study.panel.units
         _, group = np.unique(case * (int(units.max()) + 1) + units, return_inverse=True)
         own = weighted_counts(case, inner(choices, choices), study.n_cases)
-        same, n_pairs = [], []
-        for row in (group, case):
-            case_of = np.zeros(int(row.max()) + 1, dtype=np.int64)
-            case_of[row] = case
-            sums = sparse(np.ones(len(row)), row, np.arange(len(row)), (len(case_of), len(row))) @ choices
+
+        def paired(row: IntArray) -> tuple[FloatArray, FloatArray]:
+            """Sum over pairs of opinions of one row, and count them, by case."""
             sizes = np.bincount(row).astype(np.float64)
-            same.append(weighted_counts(case_of, inner(sums, sums), study.n_cases) - own)
-            n_pairs.append(weighted_counts(case_of, sizes * (sizes - 1), study.n_cases))
-        both = (n_pairs[0] > 0) & (n_pairs[1] > n_pairs[0])
-        within, between = (
-            (same[0] / np.maximum(n_pairs[0], 1))[both],
-            ((same[1] - same[0]) / np.maximum(n_pairs[1] - n_pairs[0], 1))[both],
-        )
-        weights, bounds = self.pairs.weights[both], (np.array(-1.0), np.array(1.0))
+            case_of = np.zeros(len(sizes), dtype=np.int64)
+            case_of[row] = case
+            sums = sparse(np.ones(len(row)), row, np.arange(len(row)), (len(sizes), len(row))) @ choices
+            same = weighted_counts(case_of, inner(sums, sums), study.n_cases) - own
+            return same, weighted_counts(case_of, sizes * (sizes - 1), study.n_cases)
+
+        (alike, n_within), (same, n_pairs) = paired(group), paired(case)
+        both = (n_within > 0) & (n_pairs > n_within)
         if not both.any():
             return math.nan, math.nan, Estimates(*(np.array(math.nan),) * 6)
+        within, between = alike[both] / n_within[both], (same - alike)[both] / (n_pairs - n_within)[both]
+        weights, bounds = self.pairs.weights[both], (np.array(-1.0), np.array(1.0))
         gap = estimates(within - between, weights, self.pairs.clusters[both], bounds, None, level)
         return float(np.average(within, weights=weights)), float(np.average(between, weights=weights)), gap
 
@@ -838,9 +825,9 @@ class Sample:
             share = pairs.shares[own] / weighted_counts(row, pairs.shares[own], len(cases))[row]
             values = both[..., own] * share
             means, weights = weighted_counts(row, values, len(cases)), self.pairs.weights[cases]
-            others = self.others[:, own] if self.sees_whole else np.empty((0, 0))
             for k, metric in enumerate(self.metrics):
                 if metric.sees == "data set":
+                    others = self.others[:, own]
                     alone = self.side(self.said[pairs.cell[own]], pairs.case[own], weights[row] * share, others)
                     said = weighted_counts(row, share * others, len(cases))
                     ours, theirs = sides_of(metric, alone)

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dissensus.agreement.coefficients import Matrix, sparse
+from dissensus.agreement.coefficients import Matrix, Table
 from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
@@ -89,21 +89,16 @@ class Panels:
     _known: dict[tuple[str, int], FloatArray] = field(default_factory=dict, repr=False)  # for all models that ask
 
     @cached_property
-    def sizes(self) -> IntArray:
-        """How many annotators gave an opinion on each case."""
-        return np.asarray(self.study.votes_per_case)
-
-    @cached_property
     def grid(self) -> list[int]:
         """The sizes of panels that enough cases allow, ascending."""
-        known = sorted(self.sizes.tolist(), reverse=True)
+        known = sorted(self.study.votes_per_case.tolist(), reverse=True)
         most = known[LEAST_CASES - 1] - 1 if len(known) >= LEAST_CASES else 0
         return [k for k in (*range(1, 11), *LARGE) if k <= most]
 
     def agreement(self, k: int) -> FloatArray:
         """Return the agreement of panels of k on each case, shape (n_cases,); nan where there are too few."""
         if ("agreement", k) not in self._known:
-            found, able = np.full(self.study.n_cases, np.nan), np.flatnonzero(self.sizes > k)
+            found, able = np.full(self.study.n_cases, np.nan), np.flatnonzero(self.study.votes_per_case > k)
             is_rated = self.study.kind == "ratings"
             found[able] = -(1 + 1 / k) * self._spread[1][able] if is_rated else self._counted(able, k)
             self._known["agreement", k] = found
@@ -118,7 +113,7 @@ class Panels:
         if ("moves", k) in self._known:
             return self._known["moves", k]
         said, case = self.study, self.study.panel.case_of_opinion
-        n, found = self.sizes[case], np.zeros(said.n_opinions)
+        n, found = self.study.votes_per_case[case], np.zeros(said.n_opinions)
         size = np.minimum(k, n - 2)
         if said.kind == "ratings":
             means, variances = (of[case] for of in self._spread)
@@ -136,27 +131,22 @@ class Panels:
     def _spread(self) -> tuple[FloatArray, FloatArray]:
         """Mean rating of each case, and the variance of its ratings."""
         said, case, votes = self.study, self.study.panel.case_of_opinion, self.study.votes.astype(np.float64)
-        means = weighted_counts(case, votes * said.scores, said.n_cases) / np.maximum(self.sizes, 1)
+        means = weighted_counts(case, votes * said.scores, said.n_cases) / np.maximum(self.study.votes_per_case, 1)
         squares = weighted_counts(case, votes * np.square(said.scores - means[case]), said.n_cases)
-        return means, squares / np.maximum(self.sizes - 1, 1)
-
-    @cached_property
-    def _first(self) -> tuple[IntArray, IntArray]:
-        """Offsets and codes of the conditions that each opinion names first."""
-        offsets, mentions = take_rows(self.study.code_offsets, self.study.block_offsets[:-1])
-        return offsets, self.study.codes[mentions]
+        return means, squares / np.maximum(self.study.votes_per_case - 1, 1)
 
     @cached_property
     def choices(self) -> Matrix:
         """How each opinion shares its first choice among conditions, shape (n_opinions, K); sparse."""
-        offsets, codes = self._first
-        row = row_of_each(offsets)
-        return sparse(1 / np.diff(offsets)[row], row, codes, (self.study.n_opinions, self.study.n_conditions))
+        table = Table.of(self.study)
+        return table.shares[table.kind]
 
     @cached_property
     def _votes(self) -> tuple[IntArray, list[IntArray], list[IntArray]]:
         """Where the different first choices of each case stand, their votes in every turn, and who names which one."""
-        said, case, (offsets, codes) = self.study, self.study.panel.case_of_opinion, self._first
+        said, case = self.study, self.study.panel.case_of_opinion
+        offsets, mentions = take_rows(said.code_offsets, said.block_offsets[:-1])
+        codes = said.codes[mentions]  # of the conditions that each opinion names first
         opinion, sizes = row_of_each(offsets), np.diff(offsets)
         keys, place = np.unique(case[opinion] * said.n_conditions + codes, return_inverse=True)
         starts = np.searchsorted(keys, np.arange(said.n_cases + 1) * said.n_conditions)

@@ -60,7 +60,9 @@ class Methods(ReportSection):
             rows.append((run.label, parameters, f"{run.n_draws:,}", str(run.n_chains), number(error, 4)))
         head = ["run", "parameters", "draws", "chains", "largest Monte Carlo error"]
         return {
-            "introduction": introduction(evaluation),
+            "introduction": paragraph(
+                "introduction.txt.jinja", evaluation=evaluation, people=named(evaluation.n_annotators)
+            ),
             "facts": fact_table(subject),
             "receipts": [_told(receipt) for receipt in evaluation.receipts],
             "diagnostics": [one for one in (*evaluation.warnings, roughness(evaluation)) if one],
@@ -100,11 +102,6 @@ def _told(receipt: Receipt) -> dict[str, Any]:
         "title": visible(f"{FilePath(receipt.path).name} was read: {receipt.understood}"),
         "lists": {name: [visible(line) for line in lines] for name, lines in lists.items() if lines},
     }
-
-
-def introduction(evaluation: Evaluation) -> str:
-    """Say in a sentence or two what was evaluated, and what annotators had to choose from."""
-    return paragraph("introduction.txt.jinja", evaluation=evaluation, people=named(evaluation.n_annotators))
 
 
 def named(people: int | None) -> str:

@@ -10,22 +10,10 @@ from urllib.parse import quote
 import numpy as np
 
 from dissensus.core.screen import NOTHING, counted, interval, number, percent, small_probability
-from dissensus.evaluation.calibration import agreed, best, informed, models, plateau
+from dissensus.evaluation import sentences
+from dissensus.evaluation.calibration import best, certainty, informed, models, plateau
 from dissensus.evaluation.estimates import ADJUSTED, PANEL
 from dissensus.evaluation.first_screen import WRONG, first_screen, missed, triage, why_panel_is_withheld
-from dissensus.evaluation.sentences import (
-    Beside,
-    assumption,
-    capital,
-    deciding,
-    flips,
-    no_panel,
-    ranked,
-    rows_of,
-    settled_shares,
-    shares,
-    side_by_side,
-)
 from dissensus.evaluation.sums import FINDING
 from dissensus.metrics.base import Metric
 from dissensus.metrics.data_set import DataSetMetric
@@ -72,7 +60,7 @@ class Summary(ReportSection):
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the first screen, and the cases to look at."""
         evaluation, screen = subject.evaluation, first_screen(subject.evaluation)
-        told = set(missed(evaluation, ranked(evaluation)[0])) if evaluation.models else ()
+        told = set(missed(evaluation, sentences.ranked(evaluation)[0])) if evaluation.models else ()
         return {
             "screen": screen,
             "cautions": [one for one in screen.cautions if one not in told],  # these are linked to
@@ -83,7 +71,7 @@ class Summary(ReportSection):
 
 def looks(evaluation: Evaluation) -> Iterator[tuple[str, list[tuple[str, str]], int]]:
     """Say which cases the leading model is wrong on although the annotations settle them, those of high risk first."""
-    leader, found = ranked(evaluation)[0], triage(evaluation)
+    leader, found = sentences.ranked(evaluation)[0], triage(evaluation)
     place = evaluation.models.index(leader)
     risky = found.agreed_and_missed(place)
     others = np.setdiff1d(found.of_rule(WRONG, place), risky)
@@ -111,13 +99,13 @@ class Models(ReportSection):
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return the table of the primary metric, that of the others, all pairs, and what intervals are made of."""
         evaluation, results = subject.evaluation, subject.tables.to_frame()
-        order, every = ranked(evaluation), side_by_side(evaluation, results)
+        order, every = sentences.ranked(evaluation), sentences.side_by_side(evaluation, results)
         leader = next(one for one in every if one.model == order[0])
         names = {"agreement": f"with one {called(evaluation)}", ADJUSTED: "uncertainty-adjusted", PANEL: "large panel"}
         sources = [
-            f"{capital(name)}, {leader.model}: {' '.join(shares(evaluation, row))}"
+            f"{sentences.capital(name)}, {leader.model}: {' '.join(sentences.shares(evaluation, row))}"
             for kind, name in names.items()
-            if (row := getattr(leader, kind)) is not None and shares(evaluation, row)
+            if (row := getattr(leader, kind)) is not None and sentences.shares(evaluation, row)
         ]
         are_many = len(order) > MANY_MODELS
         first, others = (evaluation.metrics[:1], evaluation.metrics[1:]) if are_many else (evaluation.metrics, ())
@@ -130,19 +118,19 @@ class Models(ReportSection):
             "has_panel": evaluation.panel is not None,
             "usual": next(iter(leader.practices), ""),
             "called": called(evaluation),
-            "assumption": assumption(evaluation) if leader.adjusted else "",
+            "assumption": sentences.assumption(evaluation) if leader.adjusted else "",
         }
 
 
 def beside_table(
-    evaluation: Evaluation, every: Sequence[Beside], metrics: Sequence[Metric], order: Sequence[str]
+    evaluation: Evaluation, every: Sequence[sentences.Beside], metrics: Sequence[Metric], order: Sequence[str]
 ) -> Table:
     """Tabulate metrics: one annotator and every model, by every reference that has a value for any of them."""
     usual, experts, who = next(iter(every[0].practices), ""), evaluation.experts, called(evaluation)
     head = ("", f"with one {who}", "worth", usual, "uncertainty-adjusted", "large panel (estimate)", "truth")
     groups: dict[str, list[tuple[str, ...]]] = {}
     for metric in metrics:
-        own = {one.model: one for one in every if one.metric.name == metric.name}
+        own = {one.model: one for one in every if one.metric == metric.name}
         beside = experts.rows if experts is not None else ()
         known = {row["model"]: row for row in beside if row["metric"] == metric.name}
         worth = experts.worth if experts is not None and metric.name == evaluation.primary else {}
@@ -168,7 +156,7 @@ def beside_table(
 
 def pair_table(evaluation: Evaluation) -> Table:
     """Tabulate all pairs by the primary metric, each from the better model to the worse."""
-    found = [each for each in deciding(evaluation).differences if each.is_primary]
+    found = [each for each in sentences.deciding(evaluation).differences if each.is_primary]
     rows = []
     for each in found:
         interval_of = f"{number(each.difference)} [{number(each.low)}, {number(each.high)}]"
@@ -192,7 +180,7 @@ class Strata(ReportSection):
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return a table for every column of cases, and for findings one of every metric."""
         evaluation = subject.evaluation
-        order = ranked(evaluation) if evaluation.models else []
+        order = sentences.ranked(evaluation) if evaluation.models else []
         several = [one for one in evaluation.strata if len(evaluation.labels_of(one)) > 1 and one != FINDING]
         found = [stratum_table(evaluation, column, order) for column in several] if order else []
         findings = finding_tables(evaluation) if evaluation.asked_findings and order else []
@@ -221,7 +209,7 @@ def stratum_table(evaluation: Evaluation, column: str, order: Sequence[str]) -> 
 
 def finding_tables(evaluation: Evaluation) -> list[Table]:
     """Tabulate every metric finding by finding, with the expected number of positive cases."""
-    run, order, expected = evaluation.headline, ranked(evaluation), expected_positives(evaluation)
+    run, order, expected = evaluation.headline, sentences.ranked(evaluation), expected_positives(evaluation)
     found = evaluation.of_run(evaluation.by_group(FINDING), run).to_dicts()
     known = {(row["metric"], row["stratum"], row["model"]): row for row in found}
     tables: list[Table] = []
@@ -276,17 +264,17 @@ class Sensitivity(ReportSection):
     def words(self, subject: ReportSubject) -> Mapping[str, Any]:
         """Return tables of the sweep and of conventional labels, where orders flip, and what panel rests on."""
         evaluation, results = subject.evaluation, subject.tables.to_frame()
-        order = ranked(evaluation) if evaluation.models else []
-        every = side_by_side(evaluation, results) if order else []
-        found = [one for one in every if one.metric.name == evaluation.primary]
+        order = sentences.ranked(evaluation) if evaluation.models else []
+        every = sentences.side_by_side(evaluation, results) if order else []
+        found = [one for one in every if one.metric == evaluation.primary]
         prior = evaluation.prior if evaluation.panel is not None else None
         gain = None if prior is None else prior.held_out_gain
         several = len(evaluation.adjusted_runs) > 1
         return {
             "sweep": sweep_table(evaluation, results, order) if several else None,
             "labels": label_table(evaluation, found, order) if found and len(found[0].practices) > 1 else None,
-            "flips": flips(subject.tables.compare()) if len(order) > 1 and several else [],
-            "no_panel": no_panel(evaluation),
+            "flips": sentences.flips(subject.tables.compare()) if len(order) > 1 and several else [],
+            "no_panel": sentences.no_panel(evaluation),
             "withheld": why_panel_is_withheld(evaluation) if prior is not None else (),
             "prior": prior,
             "gains": [] if prior is None else [(str(row["model"]), *gains(row)) for row in prior.models],
@@ -302,14 +290,14 @@ def sweep_table(evaluation: Evaluation, results: Any, order: Sequence[str]) -> T
     known = {(row["run"], row["model"]): row for row in results.to_dicts() if row["metric"] == evaluation.primary}
     rows = [
         (run, percent(share), *(interval(known[run, model]) for model in order))
-        for run, share in settled_shares(evaluation).items()
+        for run, share in sentences.settled_shares(evaluation).items()
     ]
     told = f"Uncertainty-adjusted {evaluation.primary}" if order else "Certainty"
-    head = ["aggregation and reliability", f"settled {rows_of(evaluation)[1]}", *order]
+    head = ["aggregation and reliability", f"settled {sentences.rows_of(evaluation)[1]}", *order]
     return {"caption": f"{told} across aggregations and reliabilities", "head": head, "rows": rows}
 
 
-def label_table(evaluation: Evaluation, found: Sequence[Beside], order: Sequence[str]) -> Table:
+def label_table(evaluation: Evaluation, found: Sequence[sentences.Beside], order: Sequence[str]) -> Table:
     """Tabulate the primary metric against every conventional label."""
     by_model = {one.model: one.practices for one in found}
     rows = [(name, *(number(by_model[model][name], 2) for model in order)) for name in found[0].practices]
@@ -390,7 +378,6 @@ def positive_cases(evaluation: Evaluation) -> str:
 
 def trust(found: Any) -> dict[str, Any]:
     """Say what held-out annotators confirmed, with tables of bins, of models and of aggregations."""
-    whole = next(row for row in reversed(found.split_rows) if row["aggregation"] == found.labels[found.best_place])
     bins = [
         (f"{row['low']:g} to {row['high']:g}", row["n_cases"], *(number(row[name], 2) for name in BINS.values()))
         for row in found.curve().to_dicts()
@@ -405,13 +392,13 @@ def trust(found: Any) -> dict[str, Any]:
         else (row["aggregation"], number(row["score"]), number(row["difference"]), "yes" if row["on_plateau"] else "")
         for row in sorted(found.score_rows, key=lambda row: -float(row["score"]))
     ]
-    sentences = (agreed(whole), best(found), plateau(found), *informed(found), *models(found))
+    told = (certainty(found)[-1], best(found), plateau(found), *informed(found), *models(found))
     captions = {"bins": "Certainty, stated and confirmed", "scores": "Scores of all aggregations"}
     captions["agreements"] = "Agreement of models with held-out annotators"
     heads = {"bins": ["certainty", "cases", *BINS], "agreements": AGREEMENTS, "scores": SCORES}
     rows = {"bins": bins, "agreements": agreements, "scores": scores}
     tables = {name: {"caption": captions[name], "head": heads[name], "rows": rows[name]} for name in rows}
-    return {"told": [*map(capital, sentences)], "counts": found.counts, **tables}
+    return {"told": [*map(sentences.capital, told)], "counts": found.counts, **tables}
 
 
 # Columns of the table of held-out panels, by their headings.

@@ -316,7 +316,8 @@ class Long(Format):
         roles = tables.without_second_order(found, options.columns, options.confidence)
         named = tables.with_roles(table, roles)
         refuse_rivals(table, found, options.columns)
-        if "annotation" not in roles:  # the canonical form holds any name, also one that looks like a list
+        may_hold_lists = not source.is_delimited or b"[" in source.data or b"{" in source.data
+        if may_hold_lists and "annotation" not in roles:  # the canonical form holds any name, also one like a list
             refuse_lists(table, [roles["condition"]])
         several = not order_of(named) and has_several_rows(named)
         if several and "votes" not in roles:

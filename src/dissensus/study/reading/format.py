@@ -382,7 +382,6 @@ def plain_table(source: Source, ignore: Sequence[str] = (), *, lists: bool = Tru
     """Return columns of text, numbers and lists, without those to ignore."""
     table = source.table.drop(list(ignore), strict=False)
     refuse_types(table, str(source.path), lists=lists)
-    has_accents = source.kind != "table" or not source.data.isascii() or not source.data
     texts, changed = (pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Time, pl.Null), []
     for column in table:
         if column.dtype in texts:
@@ -391,7 +390,11 @@ def plain_table(source: Source, ignore: Sequence[str] = (), *, lists: bool = Tru
             changed.append(column.cast(pl.Float64))
         elif isinstance(column.dtype, pl.Array):
             changed.append(column.cast(pl.List(column.dtype.inner)))
-        elif has_accents and column.dtype == pl.String and (column.str.len_bytes() != column.str.len_chars()).any():
+        elif (
+            not source.is_delimited
+            and column.dtype == pl.String
+            and (column.str.len_bytes() != column.str.len_chars()).any()
+        ):
             changed.append(column.str.normalize("NFC"))
     names = [composed(name) for name in table.columns]
     table = table.with_columns(changed)

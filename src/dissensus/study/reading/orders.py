@@ -142,15 +142,12 @@ def _array_named(source: Source, name: str) -> NDArray[Any]:
 
 
 def _of_rows(
-    source: Source, options: Options, rows: Rows, build: Callable[..., Study], roles: dict[str, str], *more: str
+    source: Source, options: Options, stack: Rows, build: Callable[..., Study], roles: dict[str, str], *more: str
 ) -> Parsed:
     """Build with the names of conditions and cases that are given, in the file or beside it, and say which they are."""
-    arrays = source.content if source.kind == "npz" else {}
+    arrays, (rows, sizes) = source.content if source.kind == "npz" else {}, stack
     named, told = {}, ["every row is the ranking of one annotator without a name"]
-    for key, what, count in (
-        ("conditions", "conditions", rows.cells.shape[1]),
-        ("case_names", "cases", len(rows.offsets) - 1),
-    ):
+    for key, what, count in (("conditions", "conditions", rows.shape[1]), ("case_names", "cases", len(sizes))):
         own: Sequence[str] | None = options.conditions if key == "conditions" else None
         if own is None and key in arrays:
             if arrays[key].ndim != 1 or arrays[key].dtype.kind != "U":
@@ -160,7 +157,7 @@ def _of_rows(
         told += [f"the {what} are {how}"] if own is None else []
         check_names(what.removesuffix("s"), list(named[key]))
     said = build(**named)
-    absent = Note("rows that rank nothing", len(rows.cells) - said.n_rankings, "taken as annotators who are not there")
+    absent = Note("rows that rank nothing", len(rows) - said.n_rankings, "taken as annotators who are not there")
     return _parsed(long_table(said), said.conditions, source, roles, [*told, *more], absent)
 
 

@@ -147,15 +147,15 @@ def without_second_order(roles: Mapping[str, str], given: Said, confidence: Conf
     return {role: column for role, column in roles.items() if role != spare}
 
 
-def missing_column(roles: Sequence[str], aliases: Aliases, names: Sequence[str]) -> DissensusError:
-    """Build the error for a table that lacks columns, one or several."""
+def missing_column(roles: Sequence[str], aliases: Aliases, names: Sequence[str], got: str = "") -> DissensusError:
+    """Build the error for a table that lacks columns, one or several; it got its columns, or what is said of one."""
     usual = (f"{role} ({', '.join(map(repr, aliases[role][:4]))} or the like)" for role in roles)
     said = " ".join(f"--column {role}=NAME" for role in roles)
     unnamed = f"; number the rows where nothing names the cases (--case {ROW_NUMBER})" if "case" in roles else ""
     return DissensusError(
         f"the table has no {' and no '.join(roles)} column",
         expected=f"a column for the {' and for the '.join(usual)}",
-        got=f"columns {listing(names, most=12)}",
+        got=got or f"columns {listing(names, most=12)}",
         advice=f"rename columns, or say which it is: {said} (columns={{{roles[0]!r}: NAME}}){unnamed}",
     )
 

@@ -160,15 +160,14 @@ def missing_column(roles: Sequence[str], aliases: Aliases, names: Sequence[str],
     )
 
 
-def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: str = "") -> None:
+def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: str = "", where: str = "") -> None:
     """Refuse that a case has several rows, or records, where each has one."""
     again = ~pl.Series(names, dtype=pl.String).is_first_distinct()
     if again.any():
         row = again.arg_max() or 0
         got = f"{what}s {names.index(names[row]) + 1} and {row + 1}; {again.sum()} repeated in all"
-        raise DissensusError(
-            f"case {names[row]!r} stands in several {what}s", expected=f"one {what} per case", got=got, advice=advice
-        )
+        problem, expected = f"case {names[row]!r} stands in several {what}s", f"one {what} per case"
+        raise DissensusError(problem, expected=expected, got=got, advice=advice, where=where)
 
 
 def one_row_each(table: pl.DataFrame, advice: str = "") -> list[str]:

@@ -18,6 +18,7 @@ from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Note, columns_of
 from dissensus.study import tables
 from dissensus.study.builders import checked_counts
 from dissensus.study.panel import MOST_VOTES
+from dissensus.study.question import check_question
 from dissensus.study.reading import format as read
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.tables import ALIASES, normalised
@@ -370,9 +371,7 @@ def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
     others = [f"not {options.positive}"]
     if options.conditions is not None:
         others = [name for name in options.conditions if name != options.positive]
-    if len(others) != 1:
-        expected = f"{options.positive} and one other"
-        raise DissensusError("a binary question has two conditions", expected=expected, got=str(len(others)))
+    check_question("binary", [*others, str(options.positive)])
     sure = named["confidence"]
     problem = "a confidence of the positive condition is not a probability"
     wrong = ~sure.is_between(0, 1)

@@ -1,7 +1,5 @@
 """Certainty, categories and plausibility regions: naive twins, properties, published numbers, bad input."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import pickle

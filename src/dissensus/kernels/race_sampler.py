@@ -349,63 +349,6 @@ def add_masses(
         masses[race] = mass
 
 
-@inlined
-def hold_ties(
-    stream: Stream,
-    ties: tuple[IntArray, IntArray, IntArray, IntArray],
-    rates: FloatArray,
-    masses: FloatArray,
-    lattice_most: int,
-    times: tuple[FloatArray, FloatArray],
-    lam: FloatArray,
-    room: TieRoom,
-) -> None:
-    """Hold what follows the first arrival of every tied block of a case, given the rates of its conditions.
-
-    ``ties`` are their repeats, the races behind them, and where their members are; ``times`` receive how long races
-    have been waiting for, and how long conditions have run.
-    """
-    (repeats, behind_ties, tie_offsets, tie_codes), (pending, exposure) = ties, times
-    for tie in range(len(repeats)):
-        j, behind, n = tie_offsets[tie], behind_ties[tie], repeats[tie]
-        size, z = tie_offsets[tie + 1] - j, masses[behind]
-        if size == 2:
-            a, b = tie_codes[j], tie_codes[j + 1]
-            with_a, with_b = z + rates[a], z + rates[b]
-            time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
-            wait_a, wait_b = time_a / with_a, time_b / with_b
-            exposure[a] += wait_a
-            exposure[b] += wait_b
-            pending[behind] += wait_a + wait_b
-        elif n > 0:
-            for k in range(size):
-                lam[k], room.tau[k] = rates[tie_codes[j + k]], 0.0
-            pending[behind] += hold_tie(stream, lam[:size], z, n, lattice_most, room)
-            for k in range(size):
-                exposure[tie_codes[j + k]] += room.tau[k]
-
-
-@inlined
-def run_races(
-    steps: tuple[IntArray, IntArray, IntArray],
-    drawn: FloatArray,
-    masses: FloatArray,
-    times: tuple[FloatArray, FloatArray],
-) -> None:
-    """Run all races of a case; ``drawn`` has their waiting times in units of their means from place 1.
-
-    See :func:`hold_ties`; nothing is waited for afterwards.
-    """
-    (successors, step_offsets, members), (pending, exposure) = steps, times
-    for race in range(len(successors)):
-        wait = pending[race] + drawn[1 + race] / masses[race]
-        pending[race] = 0.0
-        for j in range(step_offsets[race], step_offsets[race + 1]):
-            exposure[members[j]] += wait
-        pending[successors[race]] += wait
-    pending[len(successors)] = 0.0
-
-
 @compiled
 def run_chains(  # noqa: C901 - calls would count references to every array, in every sweep
     posterior: Posterior,
@@ -451,7 +394,7 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
             for k in range(columns):
                 exposure[k] = 0.0
             for sweep in range(-warmup, draws):
-                for tie in range(len(repeats)):  # as hold_ties does
+                for tie in range(len(repeats)):
                     j, z, n = tie_offsets[tie], masses[behind[tie]], repeats[tie]
                     size = tie_offsets[tie + 1] - j
                     if size == 2:
@@ -469,7 +412,7 @@ def run_chains(  # noqa: C901 - calls would count references to every array, in 
                         for k in range(size):
                             exposure[tie_codes[j + k]] += tau[k]
                 fill_gammas(stream, demand, spreads, drawn)
-                for race in range(n_races):  # as run_races does
+                for race in range(n_races):
                     wait = pending[race] + drawn[1 + race] / masses[race]
                     pending[race] = 0.0
                     for j in range(step_offsets[race], step_offsets[race + 1]):
@@ -666,7 +609,7 @@ def run_tempered_chains(  # noqa: C901 - calls would count references to every a
     """Run the chains of some cases, see :func:`sample_plackett_luce`; ``logs`` (2, columns) is worked in."""
     posterior, power, (warmup, draws), sizes = tempered.posterior, tempered.power, sweeps, tempered.steps
     races, lattice_most, lam, tie_room = posterior.races, posterior.lattice_most, room.lam, room.tie_room
-    table, mass, tie_codes, steps = tie_room.table, tie_room.mass, races.tie_codes, races.steps
+    table, mass, tau, tie_codes, steps = tie_room.table, tie_room.mass, tie_room.tau, races.tie_codes, races.steps
     stream, row = streams[0], 0
     for case in cases:
         begin, end = races.race_offsets[case], races.race_offsets[case + 1]
@@ -674,7 +617,7 @@ def run_tempered_chains(  # noqa: C901 - calls would count references to every a
         first_tie, last_tie = races.tie_offsets[case], races.tie_offsets[case + 1]
         n_races, columns, is_direct = end - begin, last - first, tempered.is_direct[case]
         tie_offsets, behind = races.tie_code_offsets[first_tie : last_tie + 1], races.tie_successors[first_tie:last_tie]
-        ties = posterior.tie_repeats[first_tie:last_tie], behind, tie_offsets, tie_codes
+        repeats = posterior.tie_repeats[first_tie:last_tie]
         tie_counts, fractions = races.tie_counts[first_tie:last_tie], posterior.tie_fractions[first_tie:last_tie]
         successors, step_offsets = posterior.successors[begin:end], races.step_offsets[begin : end + 1]
         wins, counts = races.wins[first:last], races.counts[begin:end]
@@ -704,8 +647,29 @@ def run_tempered_chains(  # noqa: C901 - calls would count references to every a
                     for k in range(columns):
                         x[k] += rise
                     highest += rise
-                    hold_ties(stream, ties, rates, masses, lattice_most, (pending, exposure), lam, tie_room)
-                    run_races((successors, step_offsets, steps), drawn, masses, (pending, exposure))
+                    for tie in range(len(repeats)):
+                        j, z, n = tie_offsets[tie], masses[behind[tie]], repeats[tie]
+                        size = tie_offsets[tie + 1] - j
+                        if size == 2:
+                            a, b = tie_codes[j], tie_codes[j + 1]
+                            with_a, with_b = z + rates[a], z + rates[b]
+                            time_a, time_b = hold_pair(stream, n, with_b / (with_a + with_b))
+                            wait_a, wait_b = time_a / with_a, time_b / with_b
+                            exposure[a] += wait_a
+                            exposure[b] += wait_b
+                            pending[behind[tie]] += wait_a + wait_b
+                        elif n > 0:
+                            for k in range(size):
+                                lam[k], tau[k] = rates[tie_codes[j + k]], 0.0
+                            pending[behind[tie]] += hold_tie(stream, lam[:size], z, n, lattice_most, tie_room)
+                            for k in range(size):
+                                exposure[tie_codes[j + k]] += tau[k]
+                    for race in range(n_races):
+                        wait = pending[race] + drawn[1 + race] / masses[race]
+                        pending[race] = 0.0
+                        for j in range(step_offsets[race], step_offsets[race + 1]):
+                            exposure[steps[j]] += wait
+                        pending[successors[race]] += wait
                 for k in range(columns):
                     before[k] = x[k]
                     if exposure[k] > 0.0:

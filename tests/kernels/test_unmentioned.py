@@ -5,14 +5,7 @@ import pytest
 from scipy import stats
 
 from dissensus.kernels import compact
-from dissensus.kernels.compact import (
-    STEPS,
-    Weights,
-    new_atoms,
-    new_branches,
-    split_every_rest,
-    split_every_unequal_rest,
-)
+from dissensus.kernels.compact import STEPS, Weights, new_atoms, split_every_rest, split_every_unequal_rest
 from kernels.kernel_studies import from_python
 
 largest_unmentioned, draw_atoms = from_python(compact.largest_unmentioned), from_python(compact.draw_atoms)
@@ -36,7 +29,7 @@ def test_lazy_and_dense_splits_are_the_same_numbers(n: int, shape: float) -> Non
         for threshold in (0.0, 0.001, 0.02, 0.5):
             for most in (0, 1, 3, n + 2):
                 out = np.empty(most)
-                found = largest_unmentioned(0.3, n, shape, KEY, draw, threshold, out, new_branches())
+                found = largest_unmentioned(0.3, n, shape, KEY, draw, threshold, out, new_atoms(np.zeros(0)))
                 expected = masses[masses > threshold][:most]
                 assert found == len(expected)
                 np.testing.assert_array_equal(out[:found], expected)
@@ -47,7 +40,7 @@ def test_draws_and_keys_differ_and_no_mass_gives_zeros() -> None:
     assert (first != second).all()
     assert (first != dense(1.0, 4, 1.0, 1, np.uint64(78))).all()
     assert dense(0.0, 5, 0.0, 1).tolist() == [[0.0] * 5]
-    assert largest_unmentioned(0.0, 5, 0.0, KEY, 1, 0.0, np.empty(3), new_branches()) == 0
+    assert largest_unmentioned(0.0, 5, 0.0, KEY, 1, 0.0, np.empty(3), new_atoms(np.zeros(0))) == 0
 
 
 @pytest.mark.parametrize(("n", "shape"), [(2, 1.0), (5, 1.0), (6, 0.3), (9, 2.5)])
@@ -63,7 +56,7 @@ def test_each_share_has_its_beta_marginal(n: int, shape: float) -> None:
 def test_a_hundred_thousand_conditions_are_split() -> None:
     (masses,) = dense(1.0, 100_000, 1.0, 1)
     out = np.empty(10)
-    assert largest_unmentioned(1.0, 100_000, 1.0, KEY, 0, 5e-5, out, new_branches()) == 10
+    assert largest_unmentioned(1.0, 100_000, 1.0, KEY, 0, 5e-5, out, new_atoms(np.zeros(0))) == 10
     np.testing.assert_array_equal(out, np.sort(masses)[::-1][:10])
 
 

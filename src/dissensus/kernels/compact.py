@@ -36,8 +36,6 @@ from dissensus.kernels.randomness import (
 # More than the depth of any tree of 2**63 members.
 DEPTH = 64
 
-ROOT, TWO, ODD = np.uint64(1), np.uint64(2), np.uint64(1)
-
 
 class Layout(NamedTuple):
     """Say where the draws of each case stand, and how its rest mass splits.
@@ -73,22 +71,55 @@ class Layout(NamedTuple):
     other_masses: FloatArray
 
 
-# Equal weights ----------------------------------------------------------------------------------------
+# Room to work in --------------------------------------------------------------------------------------
 
 
-class Branches(NamedTuple):
-    """Hold the branches that were not followed yet, their masses and numbers of members, and a stream for all."""
+class Atoms(NamedTuple):
+    """Hold room for the conditions of the rest of a draw as they come.
+
+    Attributes
+    ----------
+    streams
+        A stream for all.
+    excluded, blocked : (K,)
+        Codes of what is mentioned or has come already, ascending; in the end, of what is not among those that weigh
+        least.
+    codes, masses, boosts : (K,)
+        What has come, in order; those that come at once have masses times exp(-boosts).
+    heavier, shapes, spreads, scale
+        Codes of conditions that weigh more than the least, ascending; their shapes and spreads where a unit of weight
+        has the shape ``scale[0]``.
+    branches, branch_masses : (3, 2 * DEPTH), (2 * DEPTH,)
+        Nodes of a tree that were not followed yet: number, first member and how many it has; and their masses. Where
+        all conditions weigh the same, there is nothing else.
+    """
 
     streams: Streams
-    nodes: Keys
-    members: IntArray
+    excluded: IntArray
+    blocked: IntArray
+    codes: IntArray
     masses: FloatArray
+    boosts: FloatArray
+    heavier: IntArray
+    shapes: FloatArray
+    spreads: FloatArray
+    scale: FloatArray
+    branches: IntArray
+    branch_masses: FloatArray
 
 
-def new_branches() -> Branches:
-    """Make room for the branches of any tree."""
-    numbers = np.empty(2 * DEPTH, dtype=np.uint64), np.empty(2 * DEPTH, dtype=np.int64)
-    return Branches(new_streams(), *numbers, np.empty(2 * DEPTH))
+def new_atoms(sums: FloatArray) -> Atoms:
+    """Make room for the rest of any case, given the sums of all weights."""
+    weights = np.diff(sums)
+    heavier = np.flatnonzero(weights > weights.min(initial=np.inf) * (1.0 + 1e-9))
+    excluded, blocked, codes = np.empty((3, len(weights)), dtype=np.int64)
+    branches = np.empty((3, 2 * DEPTH), dtype=np.int64)
+    masses, boosts = np.empty((2, len(weights)))
+    known = (heavier, np.empty(len(heavier)), np.empty(len(heavier)), np.full(1, np.nan))
+    return Atoms(new_streams(), excluded, blocked, codes, masses, boosts, *known, branches, np.empty(2 * DEPTH))
+
+
+# Equal weights ----------------------------------------------------------------------------------------
 
 
 @inner
@@ -111,10 +142,10 @@ def split_every_rest(
     ``shape`` is their common Dirichlet parameter, ``key`` that of the rest of the case.
     """
     split, masses = np.zeros((len(draws), n)), np.empty(2 * DEPTH)
-    nodes, members = np.empty(2 * DEPTH, np.uint64), np.empty(2 * DEPTH, np.int64)
+    nodes, members = np.empty(2 * DEPTH, np.int64), np.empty(2 * DEPTH, np.int64)
     for row in range(len(draws)):
         draw_key = subkey(key, np.uint64(draws[row]))
-        nodes[0], members[0], masses[0] = ROOT, n, rests[row]
+        nodes[0], members[0], masses[0] = 1, n, rests[row]
         waiting, place = (1 if n > 0 else 0), 0
         while waiting > 0:
             waiting -= 1
@@ -124,17 +155,17 @@ def split_every_rest(
                     split[row, place] = here
                     place += 1
                 continue
-            left, right = split_node(streams, draw_key, node, here, count, shape)
-            nodes[waiting], members[waiting], masses[waiting] = node * TWO + ODD, count - count // 2, right
+            left, right = split_node(streams, draw_key, np.uint64(node), here, count, shape)
+            nodes[waiting], members[waiting], masses[waiting] = 2 * node + 1, count - count // 2, right
             waiting += 1
-            nodes[waiting], members[waiting], masses[waiting] = node * TWO, count // 2, left
+            nodes[waiting], members[waiting], masses[waiting] = 2 * node, count // 2, left
             waiting += 1
     return split
 
 
 @inlined
 def largest_unmentioned(
-    mass: float, n: int, shape: float, key: np.uint64, draw: int, threshold: float, out: FloatArray, branches: Branches
+    mass: float, n: int, shape: float, key: np.uint64, draw: int, threshold: float, out: FloatArray, atoms: Atoms
 ) -> int:
     """Find the largest masses of unmentioned conditions that exceed a threshold.
 
@@ -142,7 +173,7 @@ def largest_unmentioned(
     ----------
     mass, n, shape
         Mass of the rest in this draw, how many share it, and their common Dirichlet parameter.
-    key, draw, branches
+    key, draw, atoms
         Key of the rest of the case, number of the draw, and room to work in.
     threshold
         Smaller masses, and equal ones, do not count.
@@ -158,9 +189,9 @@ def largest_unmentioned(
     A branch is followed only while its mass exceeds the threshold and the smallest of the masses that fill
     ``out``; at most mass / threshold branches do so on each level.
     """
-    streams, nodes, members, masses = branches
+    nodes, members, masses = atoms.branches[0], atoms.branches[2], atoms.branch_masses
     draw_key = subkey(key, np.uint64(draw))
-    nodes[0], members[0], masses[0] = ROOT, n, mass
+    nodes[0], members[0], masses[0] = 1, n, mass
     waiting, found = (1 if n > 0 and len(out) > 0 else 0), 0
     while waiting > 0:
         waiting -= 1
@@ -175,11 +206,11 @@ def largest_unmentioned(
                 place -= 1
             out[place] = here
             continue
-        left, right = split_node(streams, draw_key, node, here, count, shape)
+        left, right = split_node(atoms.streams, draw_key, np.uint64(node), here, count, shape)
         left_waits = 1 if right > left else 0  # the heavier half is followed first
         i, j = waiting + 1 - left_waits, waiting + left_waits
-        nodes[i], members[i], masses[i] = node * TWO, count // 2, left
-        nodes[j], members[j], masses[j] = node * TWO + ODD, count - count // 2, right
+        nodes[i], members[i], masses[i] = 2 * node, count // 2, left
+        nodes[j], members[j], masses[j] = 2 * node + 1, count - count // 2, right
         waiting += 2
     return found
 
@@ -208,11 +239,11 @@ def greatest_of_equal(
         Their common Dirichlet parameter, and the key of the rest of the case.
     """
     greatest, highest, masses = -np.inf, 0.0, np.empty(2 * DEPTH)
-    nodes, members = np.empty(2 * DEPTH, np.uint64), np.empty(2 * DEPTH, np.int64)
+    nodes, members = np.empty(2 * DEPTH, np.int64), np.empty(2 * DEPTH, np.int64)
     for worth in worths:
         highest = max(highest, worth)
     for draw in order:
-        nodes[0], members[0], masses[0] = ROOT, len(worths), rests[draw]
+        nodes[0], members[0], masses[0] = 1, len(worths), rests[draw]
         draw_key, total, left = subkey(key, np.uint64(draw)), known[draw], rests[draw]
         waiting, place = (1 if len(worths) > 0 else 0), 0
         while waiting > 0 and total + left * highest > greatest:
@@ -223,9 +254,9 @@ def greatest_of_equal(
                 left -= here
                 place += count
                 continue
-            masses[waiting + 1], masses[waiting] = split_node(streams, draw_key, node, here, count, shape)
-            nodes[waiting], members[waiting] = node * TWO + ODD, count - count // 2
-            nodes[waiting + 1], members[waiting + 1] = node * TWO, count // 2
+            masses[waiting + 1], masses[waiting] = split_node(streams, draw_key, np.uint64(node), here, count, shape)
+            nodes[waiting], members[waiting] = 2 * node + 1, count - count // 2
+            nodes[waiting + 1], members[waiting + 1] = 2 * node, count // 2
             waiting += 2
         if waiting == 0:
             greatest = max(greatest, total)
@@ -260,50 +291,6 @@ class Weights(NamedTuple):
     sums: FloatArray
     mentioned: IntArray
     shape: float
-
-
-class Atoms(NamedTuple):
-    """Hold room for the conditions of the rest of a draw as they come.
-
-    Attributes
-    ----------
-    streams
-        A stream for all.
-    excluded, blocked : (K,)
-        Codes of what is mentioned or has come already, ascending; in the end, of what is not among those that weigh
-        least.
-    codes, masses, boosts : (K,)
-        What has come, in order; those that come at once have masses times exp(-boosts).
-    heavier, shapes, spreads, scale
-        Codes of conditions that weigh more than the least, ascending; their shapes and spreads where a unit of weight
-        has the shape ``scale[0]``.
-    branches, branch_masses : (3, 2 * DEPTH), (2 * DEPTH,)
-        Nodes that were not followed yet: number, first member and how many it has; and their masses.
-    """
-
-    streams: Streams
-    excluded: IntArray
-    blocked: IntArray
-    codes: IntArray
-    masses: FloatArray
-    boosts: FloatArray
-    heavier: IntArray
-    shapes: FloatArray
-    spreads: FloatArray
-    scale: FloatArray
-    branches: IntArray
-    branch_masses: FloatArray
-
-
-def new_atoms(sums: FloatArray) -> Atoms:
-    """Make room for the rest of any case, given the sums of all weights."""
-    weights = np.diff(sums)
-    heavier = np.flatnonzero(weights > weights.min(initial=np.inf) * (1.0 + 1e-9))
-    excluded, blocked, codes = np.empty((3, len(weights)), dtype=np.int64)
-    branches = np.empty((3, 2 * DEPTH), dtype=np.int64)
-    masses, boosts = np.empty((2, len(weights)))
-    known = (heavier, np.empty(len(heavier)), np.empty(len(heavier)), np.full(1, np.nan))
-    return Atoms(new_streams(), excluded, blocked, codes, masses, boosts, *known, branches, np.empty(2 * DEPTH))
 
 
 # exp(-k / 32).

@@ -14,16 +14,7 @@ import numpy as np
 
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, weighted_counts
-from dissensus.kernels.compact import (
-    Atoms,
-    Branches,
-    Layout,
-    Weights,
-    draw_atoms,
-    largest_unmentioned,
-    new_atoms,
-    new_branches,
-)
+from dissensus.kernels.compact import Atoms, Layout, Weights, draw_atoms, largest_unmentioned, new_atoms
 from dissensus.kernels.jit import compiled, inlined
 
 # Multiplier of the hashes.
@@ -172,7 +163,7 @@ class OrderRoom(NamedTuple):
         The first mentioned conditions of a draw, and the plausibilities of the first unmentioned ones.
     other_codes : (depth,)
         Whose these are, where conditions have weights.
-    branches, atoms
+    atoms
         For finding these.
     """
 
@@ -186,7 +177,6 @@ class OrderRoom(NamedTuple):
     members: IntArray
     others: FloatArray
     other_codes: IntArray
-    branches: Branches
     atoms: Atoms
 
 
@@ -224,7 +214,7 @@ def order_cases(  # noqa: C901 - what is called once is written here, which comp
                         rest, weights, key, draw, below, others, room.other_codes, room.atoms, none
                     )
                 else:
-                    n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, others, room.branches)
+                    n_others = largest_unmentioned(rest, n_rest, shape, key, draw, below, others, room.atoms)
             if is_special or last == 0.0 or n_others > 0:
                 row_above, row_tied = above[end : end + size], tied[end : end + size]
                 is_special = write_row(
@@ -317,7 +307,7 @@ def draw_orders(layout: Layout, values: FloatArray, depth: int) -> Orders:
     numbers = integers(size), integers(size), integers(n_draws), integers(n_draws), integers(n_draws)
     slots = integers(1 << max(1, (2 * n_draws - 1).bit_length()))
     leading = np.empty(depth), integers(depth), np.empty(depth), integers(depth)
-    room = OrderRoom(*numbers, slots, *leading, new_branches(), new_atoms(layout.rest_sums))
+    room = OrderRoom(*numbers, slots, *leading, new_atoms(layout.rest_sums))
     case = order_cases(layout, values, room, orders, 0)
     while case < n_cases:
         above, tied, has_rest, counts = (longer(array, len(room.above)) for array in orders[:4])

@@ -50,13 +50,19 @@ def draw(*specs: str, question: Any = "conditions") -> None:
         list(draws_of(spec, question))
 
 
-def split_rests(*specs: str) -> None:
-    """Draw from aggregations, and ask for conditions that nobody mentioned."""
-    for spec in specs:
-        for batch in draws_of(spec):
-            batch.dense()
-            batch.greatest_worth(0, np.arange(batch.n_conditions, dtype=float))
-            batch.plausibility_of(0, 5, np.arange(3))
+def split_rests(drawn: ds.Plausibilities) -> None:
+    """Ask draws for conditions that nobody mentioned."""
+    for batch in drawn:
+        batch.dense()
+        batch.greatest_worth(0, np.arange(batch.n_conditions, dtype=float))
+        batch.plausibility_of(0, 5, np.arange(3))
+
+
+def draw_rests() -> None:
+    """Draw from Dirichlet distributions, and ask for conditions that nobody mentioned, alike or not."""
+    draw("probabilistic-inverse-rank:10")
+    for spec in ("dirichlet", "dirichlet:prior=frequency:alpha=5"):
+        split_rests(draws_of(spec))
 
 
 def estimate() -> None:
@@ -73,9 +79,10 @@ def rate() -> None:
 
 
 def ask_for_certainty() -> None:
-    """Ask how certain draws without ties are, summarise and diagnose them."""
+    """Ask how certain draws without ties are, of what nobody mentioned too, summarise and diagnose them."""
     drawn = draws_of("dirichlet:prior=frequency:alpha=5")
     drawn.summary()
+    split_rests(drawn)
     ds.certainty.annotation_certainty(drawn, top=2)
     ds.aggregations.sampling_diagnostics(drawn)
 
@@ -125,11 +132,9 @@ EXERCISES: dict[str, Callable[[], None]] = {
     "dawid-skene": partial(draw, "dawid-skene:warmup=1", "dawid-skene:target=votes:warmup=1"),
     "ordered-probit": partial(draw, "ordered-probit:warmup=1", question="grades"),
     "tempered": partial(draw, "plackett-luce:2:tempered=true:warmup=1"),
-    "plackett-luce": partial(split_rests, "plackett-luce:1.3:warmup=1"),
+    "plackett-luce": partial(draw, "plackett-luce:1.3:warmup=1"),
     "plackett-luce-ml": estimate,
-    "dirichlet": partial(
-        split_rests, "probabilistic-inverse-rank:10", "dirichlet", "dirichlet:prior=frequency:alpha=5"
-    ),
+    "dirichlet": draw_rests,
     "normal-inverse-gamma": rate,
     "annotator-bootstrap": partial(draw, "annotator-bootstrap"),
     "calibration": hold_out,

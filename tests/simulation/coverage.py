@@ -4,8 +4,6 @@ Studies of the same size share the weights of resampled cases, so that the inter
 a batch in one call; a test holds these numbers against those of ``evaluate``, study by study.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import lru_cache

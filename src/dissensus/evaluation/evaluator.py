@@ -225,7 +225,7 @@ def evaluate(
     reasons += [why_no_panel(*asked.of_part(rows)) for rows in asked.parts.values()]
     chosen, reason = with_panel_unless(next(filter(None, reasons), ""), study, chosen, panel)
     if executor is not None:
-        refuse_whole([spec for spec in chosen if not spec.is_informed])
+        refuse_whole([spec for spec in chosen if not spec.is_informed], "by an executor", "leave the executor out")
     known: dict[str, Any] = {"strata": asked.strata, "trained_on": trained_on}
     how: dict[str, Any] = {"metrics": metrics, "primary": primary, "draws": draws, "seed": seed}
     how |= {"categories": categories, "truth": None if truth is None else Questions.of(truth_of(truth, said), {}).study}

@@ -287,13 +287,11 @@ def pickled(settings: object) -> bytes:
         ) from error
 
 
-def refuse_whole(aggregations: Sequence[Aggregation]) -> None:
+def refuse_whole(aggregations: Sequence[Aggregation], how: str, advice: str) -> None:
     """Refuse aggregations that have to see all cases at once."""
     for spec in aggregations:
         if spec.needs_whole:
-            raise DissensusError(
-                f"{spec.id} cannot be evaluated by an executor", got=spec.needs_whole, advice="leave the executor out"
-            )
+            raise DissensusError(f"{spec.id} cannot be evaluated {how}", got=spec.needs_whole, advice=advice)
 
 
 def sent(executor: object, settings: bytes, payloads: Sequence[Callable[[], bytes]]) -> Iterator[Sums]:

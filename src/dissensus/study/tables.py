@@ -225,14 +225,16 @@ def study_from_table(
     if question != "numbers" and question != "findings":
         asked = chosen_question(question, positive) or declared_question
     are_named, are_findings = asked in ("binary", "grades"), question == "findings"
-    with ThreadPoolExecutor() as pool:  # columns are coded side by side
+    with ThreadPoolExecutor(1) as pool:  # columns are coded while rows are gathered
         naming = pool.submit(name_codes, table, "annotator", declared.get("annotator"))
         if question != "numbers":
             labelling = pool.submit(label_codes, table, known, are_named=are_named, are_findings=are_findings)
         cases, annotators = case_codes(table["case"]), naming.result()
-        codes, names = labelling.result() if question != "numbers" else (np.empty(0, dtype=np.int64), ())
-    table, notes = without_zero_votes(table)
-    panel, opinion = gathered(table, cases, annotators, question)
+        try:
+            table, notes = without_zero_votes(table)
+            panel, opinion = gathered(table, cases, annotators, question)
+        finally:  # what is wrong with labels is said first
+            codes, names = labelling.result() if question != "numbers" else (np.empty(0, dtype=np.int64), ())
     if question == "numbers":
         scored = np.argsort(opinion, kind="stable")[int((opinion < 0).sum()) :]
         return Study((), panel, scores=table["score"].to_numpy()[scored], question="numbers"), notes

@@ -128,8 +128,9 @@ def measure_table(evaluation: Evaluation) -> Table:
     """Tabulate agreement beyond chance, by finding if there are any."""
     from dissensus.agreement.coefficients import KNOWN, agreement_measures
 
-    found = agreement_measures(evaluation.study, seed=evaluation.seed)
-    head = [*(["finding"] if "finding" in found.columns else []), "measure", "value, 90 % interval", "cases", "note"]
+    found = agreement_measures(evaluation.study, seed=evaluation.seed, level=evaluation.level)
+    value = f"value, {100 * evaluation.level:g} % interval"
+    head = [*(["finding"] if "finding" in found.columns else []), "measure", value, "cases", "note"]
     rows: list[tuple[str, ...]] = []
     for row in found.to_dicts():
         note = row["note"].replace("undefined: ", "not defined, as ")

@@ -134,12 +134,12 @@ EXERCISES: dict[str, Callable[[], None]] = {
     "tempered": partial(draw, "plackett-luce:2:tempered=true:warmup=1"),
     "plackett-luce": partial(draw, "plackett-luce:1.3:warmup=1"),
     "plackett-luce-ml": estimate,
-    "dirichlet": draw_rests,
     "normal-inverse-gamma": rate,
     "annotator-bootstrap": partial(draw, "annotator-bootstrap"),
     "calibration": hold_out,
     "evaluation": judge_beside_annotators,
     "metrics": judge_otherwise,
+    "dirichlet": draw_rests,
     "ties": ask_for_ties,
     "certainty": ask_for_certainty,
 }

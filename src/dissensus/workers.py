@@ -51,11 +51,14 @@ GO_ON = "run again; with --resume, finished pieces are kept"
 OF_DASK = {"distributed.admin.large-graph-warning-threshold": "100GB"}
 
 # Settings of Dask under which a piece takes no longer than in a process of its own: by default its workers give the
-# memory of every array back to the system at once, and look a hundred times a second at what they do.
+# memory of every array back to the system at once, and look some hundred times a second at what they and others do.
 OF_LOCAL_WORKERS = {
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 26,
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "2s",
+    "distributed.worker.memory.monitor-interval": "1s",
 }
 
 

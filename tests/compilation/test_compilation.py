@@ -10,8 +10,8 @@ from dissensus import compilation
 from dissensus.cli.app import app
 from dissensus.cli.terminal import compile_on_first_use
 from dissensus.compilation import EXERCISES, compile_kernels, needed
-from dissensus.core.errors import DissensusError
 from dissensus.kernels import jit
+from refusals import refused
 
 COUNT_COMPILED = """
 from importlib import import_module
@@ -43,8 +43,7 @@ def test_after_compiling_nothing_is_left_to_compile_and_each_kernel_was_called_w
 
 def test_commands_go_on_if_compiling_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(compilation, "EXERCISES", {"no such exercise": lambda: None})
-    with pytest.raises(DissensusError, match="no such exercise"):
-        compile_kernels(["no such exercise"])
+    refused("no such exercise", compile_kernels, ["no such exercise"])
     compile_on_first_use("no such exercise")
     said = capsys.readouterr().err
     assert "compiling kernels for first use" in said
@@ -55,8 +54,7 @@ def test_commands_go_on_if_compiling_fails(monkeypatch: pytest.MonkeyPatch, caps
 def test_commands_tell_of_a_missing_folder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(jit, "folder", lambda: None)
     assert needed() == list(EXERCISES)
-    with pytest.raises(DissensusError, match="NUMBA_CACHE_DIR"):
-        compile_kernels()
+    refused("NUMBA_CACHE_DIR", compile_kernels)
     compile_on_first_use("certainty")
     assert "NUMBA_CACHE_DIR" in capsys.readouterr().err
 

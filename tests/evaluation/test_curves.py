@@ -10,9 +10,9 @@ from sklearn.metrics import confusion_matrix
 
 import dissensus as ds
 from dissensus.core.arrays import FloatArray, IntArray
-from dissensus.core.errors import DissensusError
 from dissensus.evaluation import curves
 from dissensus.evaluation.curves import RATES, RECALLS, THRESHOLDS
+from refusals import refused
 
 METRICS = ["auroc", "calibration-error", "net-benefit:0.2", "sensitivity"]
 
@@ -174,8 +174,7 @@ def test_curves_are_those_of_the_metrics() -> None:
     ):
         result = ds.evaluate(said, models, aggregations=["majority-vote"], metrics=metrics, draws=10)
         assert {one.kind for one in result.lines} == kinds
-    with pytest.raises(DissensusError, match="kind"):
-        result.curves("lorenz")
+    refused("kind", result.curves, "lorenz")
 
 
 def test_every_condition_is_asked_about_with_one_matrix_and_every_finding_has_its_own() -> None:

@@ -3,6 +3,7 @@
 Weights of cases, tied scores, several conditions one against the rest, strata in which a class is absent, categories.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,39 +23,10 @@ CONDITIONS = ("a", "b", "c", "d")
 Peer = Callable[[IntArray, FloatArray, FloatArray], float]
 
 
-def decided(s: FloatArray) -> IntArray:
-    return (s[:, 1] > s[:, 0]).astype(np.int64)
-
-
-def peer_of(name: str, see: Callable[[FloatArray], Any], **how: Any) -> Peer:
-    """Judge what is seen of scores by a function of scikit-learn."""
-    function = getattr(peers, name)
-    return lambda y, s, w: float(function(y, see(s), sample_weight=w, **how))
-
-
-def positive(name: str, **how: Any) -> Peer:
-    """Judge decisions of the last of two conditions."""
-    return peer_of(name, decided, **how)
-
-
-def scored(name: str, **how: Any) -> Peer:
-    """Judge scores of the last of two conditions."""
-    return peer_of(name, lambda s: s[:, 1], **how)
-
-
-BINARY: Mapping[str, Peer] = {
-    "auroc": scored("roc_auc_score"),
-    "sensitivity": positive("recall_score"),
-    "specificity": positive("recall_score", pos_label=0),
-    "ppv": positive("precision_score"),
-    "f-beta:2": positive("fbeta_score", beta=2),
-    "cohen-kappa": positive("cohen_kappa_score"),
-}
-
-
 def called(name: str, **how: Any) -> Peer:
-    """Judge first choices of several conditions."""
-    return peer_of(name, lambda s: s.argmax(axis=1), **how)
+    """Judge first choices by a function of scikit-learn."""
+    function = getattr(peers, name)
+    return lambda y, s, w: float(function(y, s.argmax(axis=1), sample_weight=w, **how))
 
 
 def one_against_the_rest(name: str) -> Peer:
@@ -64,12 +36,23 @@ def one_against_the_rest(name: str) -> Peer:
     )
 
 
-SEVERAL: Mapping[str, Peer] = {
-    "auroc": one_against_the_rest("roc_auc_score"),
-    "f-beta": called("f1_score", average="macro"),
-    "matthews": called("matthews_corrcoef"),
-    "cohen-kappa": called("cohen_kappa_score"),
-    "cohen-kappa:quadratic": called("cohen_kappa_score", weights="quadratic"),
+# By the number of conditions.
+WANTED: Mapping[int, Mapping[str, Peer]] = {
+    2: {
+        "auroc": lambda y, s, w: float(peers.roc_auc_score(y, s[:, 1], sample_weight=w)),
+        "sensitivity": called("recall_score"),
+        "specificity": called("recall_score", pos_label=0),
+        "ppv": called("precision_score"),
+        "f-beta:2": called("fbeta_score", beta=2),
+        "cohen-kappa": called("cohen_kappa_score"),
+    },
+    4: {
+        "auroc": one_against_the_rest("roc_auc_score"),
+        "f-beta": called("f1_score", average="macro"),
+        "matthews": called("matthews_corrcoef"),
+        "cohen-kappa": called("cohen_kappa_score"),
+        "cohen-kappa:quadratic": called("cohen_kappa_score", weights="quadratic", labels=range(4)),
+    },
 }
 
 
@@ -96,68 +79,48 @@ def evaluated(
     return ds.evaluate(said, scores, panel=False, annotators="fixed", **asked)
 
 
-def cases(n_conditions: int, seed: int, *, weighted: bool) -> tuple[IntArray, dict[str, FloatArray], FloatArray]:
+def cases(n_conditions: int, seed: int) -> tuple[IntArray, dict[str, FloatArray], FloatArray]:
     rng = np.random.default_rng(seed)
-    truth = rng.integers(0, n_conditions, N)
-    weights = rng.uniform(0.3, 3.0, N) if weighted else np.ones(N)
-    scores = {name: scores_of(rng, truth, n_conditions, decimals) for name, decimals in (("tied", 1), ("fine", 9))}
-    return truth, scores, weights
+    truth, weights = rng.integers(0, n_conditions, N), rng.uniform(0.3, 3.0, N)
+    return truth, {name: scores_of(rng, truth, n_conditions, n) for name, n in (("tied", 1), ("fine", 9))}, weights
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n_conditions", "wanted"), [(2, BINARY), (4, SEVERAL)], ids=["two", "several"])
-def test_unanimous_annotators_give_what_scikit_learn_gives(
-    n_conditions: int, wanted: Mapping[str, Peer], weighted: bool
-) -> None:
-    truth, scores, weights = cases(n_conditions, 3, weighted=weighted)
-    result = evaluated(truth, scores, list(wanted), weights)
-    table = result.to_frame().filter(run="majority-vote")
-    for metric, (text, peer) in zip(result.metrics, wanted.items(), strict=True):
-        for model, given in scores.items():
-            found = table.filter(metric=metric.name, model=model)["mean"].item()
-            assert found == pytest.approx(peer(truth, given, weights), rel=EXACT, abs=EXACT), text
-    if n_conditions == 2:  # agreement with unanimous annotators is the metric itself
-        alone = result.to_frame().filter(run="annotators")["mean"]
-        np.testing.assert_allclose(alone, table["mean"], rtol=EXACT, atol=EXACT)
-
-
-def test_groups_are_what_scikit_learn_gives_on_their_cases_alone() -> None:
-    truth, scores, weights = cases(2, 7, weighted=True)
-    sites = np.array(["north", "south", "east"])[np.random.default_rng(1).integers(0, 3, N)]
-    result = evaluated(truth, scores, list(BINARY), weights, strata={"site": sites.tolist()})
-    table = result.by_group("site").filter(estimand="adjusted", model="fine")
-    for metric, (text, peer) in zip(result.metrics, BINARY.items(), strict=True):
-        for site in np.unique(sites):
-            own = sites == site
-            found = table.filter(metric=metric.name, stratum=site)["mean"].item()
-            assert found == pytest.approx(peer(truth[own], scores["fine"][own], weights[own]), rel=EXACT), text
+@pytest.mark.parametrize("n_conditions", WANTED)
+def test_unanimous_annotators_give_what_scikit_learn_gives(n_conditions: int) -> None:
+    """Of all cases, those of a site, and of matrices those of a category."""
+    truth, scores, weights = cases(n_conditions, 3)
+    sites, wanted = np.array(["north", "south"])[np.random.default_rng(1).integers(0, 2, N)], WANTED[n_conditions]
+    how: dict[str, Any] = {"strata": {"site": sites.tolist()}}
+    if n_conditions == 4:
+        how["categories"] = ds.Categories.from_labels(["low", "low", "high", "high"], CONDITIONS)
+    result = evaluated(truth, scores, list(wanted), weights, **how)
+    # agreement with unanimous annotators is the metric itself
+    places = [(result.to_frame().filter(estimand=one), truth >= 0, "") for one in ("adjusted", "agreement")]
+    of_sites, of_risks = (
+        table.filter(estimand="adjusted") for table in (result.by_group("site"), result.by_category())
+    )
+    places += [(of_sites.filter(stratum=site), sites == site, "") for site in ("north", "south")]
+    risks = {"low": truth < 2, "high": truth >= 2} if n_conditions == 4 else {}
+    places += [(of_risks.filter(pl.col("category") == risk), own, "kappa|matthews") for risk, own in risks.items()]
+    for table, own, some in places:
+        for metric, (text, peer) in zip(result.metrics, wanted.items(), strict=True):
+            for model, given in scores.items() if re.search(some, text) else ():
+                found = table.filter(metric=metric.name, model=model)["mean"].item()
+                assert found == pytest.approx(peer(truth[own], given[own], weights[own]), rel=EXACT, abs=EXACT), text
 
 
 def test_a_group_without_positive_cases_is_undefined_where_the_metric_needs_them() -> None:
-    truth, scores, weights = cases(2, 9, weighted=False)
+    truth, scores, weights = cases(2, 9)
     truth[:20] = 0
     sites = ["calm"] * 20 + ["busy"] * 40
     result = evaluated(truth, scores, ["auroc", "sensitivity", "specificity"], weights, strata={"site": sites})
     calm = result.by_group("site").filter(estimand="adjusted", model="fine", stratum="calm")
-    rows = {row["metric"]: row for row in calm.iter_rows(named=True)}
-    for name in ("AUROC", "sensitivity at 0.5"):
-        assert all(np.isnan(rows[name][column]) for column in ("mean", "low", "high"))
-    assert rows["specificity at 0.5"]["mean"] == pytest.approx(
-        BINARY["specificity"](truth[:20], scores["fine"][:20], weights[:20])
+    means = {row["metric"]: row["mean"] for row in calm.iter_rows(named=True)}
+    expected = WANTED[2]["specificity"](truth[:20], scores["fine"][:20], weights[:20])
+    assert list(means.values()) == pytest.approx([np.nan, np.nan, expected], nan_ok=True)
+    assert calm.filter(pl.col("metric") != "specificity at 0.5").select("low", "high").to_numpy() == pytest.approx(
+        np.full((2, 2), np.nan), nan_ok=True
     )
-    nobody = evaluated(0 * truth, scores, ["auroc"], weights)
+    nobody = evaluated(0 * truth, scores, ["auroc"], np.ones(N))
     assert np.isnan(nobody.to_frame()["mean"].to_numpy()).all()
     assert any("only 0 of 60 cases are positive" in warning for warning in nobody.warnings)
-
-
-def test_categories_are_what_scikit_learn_gives_on_their_cases_alone() -> None:
-    truth, scores, weights = cases(4, 11, weighted=True)
-    groups = ds.Categories.from_labels(["low", "low", "high", "high"], CONDITIONS)
-    wanted = {text: SEVERAL[text] for text in ("cohen-kappa", "cohen-kappa:quadratic", "matthews")}
-    result = evaluated(truth, scores, list(wanted), weights, categories=groups)
-    table = result.by_category().filter(estimand="adjusted", model="fine")
-    for metric, (text, peer) in zip(result.metrics, wanted.items(), strict=True):
-        for category, codes in (("low", (0, 1)), ("high", (2, 3))):
-            own = np.isin(truth, codes)
-            found = table.filter(pl.col("category") == category, metric=metric.name)["mean"].item()
-            assert found == pytest.approx(peer(truth[own], scores["fine"][own], weights[own]), rel=EXACT), text

@@ -11,6 +11,7 @@ from command_calls import told
 from dissensus.aggregations import NormalInverseGamma
 from dissensus.evaluation.results import Evaluation
 from dissensus.metrics import MeanAbsoluteError
+from refusals import refused
 
 STUDY = ds.simulate.ratings(n_cases=60, models={"A": 0.3, "B": 0.9}, shift=0.4, seed=1)
 
@@ -64,8 +65,7 @@ def test_held_out_ratings_find_shifts_and_the_reliability_that_is_true() -> None
     assert "ratings" in found.sentences[0]
     assert not found.split_rows
     for judged in ("mean-rating", "plackett-luce"):  # what has no density cannot be judged by held-out ratings
-        with pytest.raises(ds.DissensusError, match="cannot be judged"):
-            ds.calibrate(STUDY.ratings, [judged])
+        refused("cannot be judged", ds.calibrate, STUDY.ratings, [judged])
 
 
 def test_the_command_line_goes_all_the_way(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from dissensus.evaluation.request import why_no_panel
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.metrics import TopKAccuracy
 from dissensus.simulate.answers import SimulatedRatings
+from refusals import refused
 
 STUDY = ds.simulate.study(n_cases=120, n_conditions=20, seed=5)
 TOP = [TopKAccuracy(1)]
@@ -101,18 +102,18 @@ def test_variance_of_the_fit_is_what_refits_add() -> None:
     still, moved = rng.normal(size=(2, 40, 2, 1)) * np.array([1.0, 2.0])[:, None, None, None]
     sums = FitSpread(np.stack([still, moved, np.ones_like(still)]))
     expected = np.var(moved[:, 0, 0], ddof=1) - np.var(still[:, 0, 0], ddof=1)
-    assert sums.of_models().variance[0, 0] == pytest.approx(expected)
+    assert sums.part().variance[0, 0] == pytest.approx(expected)
     gap = [part[:, 0, 0] - part[:, 1, 0] for part in (still, moved)]
     expected = np.var(gap[1], ddof=1) - np.var(gap[0], ddof=1)
-    assert sums.of_difference(0, 1).variance[0] == pytest.approx(expected)
-    assert FitSpread(np.stack([moved, still, np.ones_like(still)])).of_models().variance.max() == 0.0
+    assert sums.part((np.array([0]), np.array([1]))).variance[0, 0] == pytest.approx(expected)
+    assert FitSpread(np.stack([moved, still, np.ones_like(still)])).part().variance.max() == 0.0
 
 
 def test_half_the_distance_of_families_is_a_standard_deviation() -> None:
     still, moved = np.array([[[0.6], [0.5]]]), np.array([[[0.7], [0.52]]])
     family = FamilySpread(np.stack([still, moved, np.ones_like(still)]))
-    assert np.sqrt(family.of_models().variance)[:, 0] == pytest.approx([0.05, 0.01])
-    assert np.sqrt(family.of_difference(0, 1).variance) == pytest.approx([0.04])
+    assert np.sqrt(family.part().variance)[:, 0] == pytest.approx([0.05, 0.01])
+    assert np.sqrt(family.part((np.array([0]), np.array([1]))).variance)[0] == pytest.approx([0.04])
 
 
 def test_the_other_family_is_logistic_normal_with_the_spread_that_suits_the_votes() -> None:
@@ -334,8 +335,7 @@ def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() ->
     found = ds.evaluate(few, models, draws=20, annotators="fixed")
     assert found.prior is not None
     assert "60 annotated cases" in found.prior.reason
-    with pytest.raises(ds.DissensusError, match="needs to know what the models say"):
-        NormalInverseGamma(prior="informed").sample(few)
+    refused("needs to know what the models say", NormalInverseGamma(prior="informed").sample, few)
     with pytest.raises(ds.DissensusError, match="does not know these cases"):
         NormalInverseGamma(prior=fitted()).sample(ds.Study.from_scores([[1, 2]], case_names=["new"]))
     agreed = ds.Study.from_scores([[1.0, 1.0]] * 120)

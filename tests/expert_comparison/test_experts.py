@@ -16,6 +16,7 @@ from dissensus.evaluation.expert_comparison.sample import Crossing, Pairs, Sampl
 from dissensus.evaluation.expert_comparison.survey_equivalence import Panels
 from dissensus.kernels.pluralities import plurality_agreement
 from dissensus.metrics import CohenKappa, MeanAbsoluteError, Sensitivity, TopKAccuracy
+from refusals import refused
 from shared_data import SHARED, needs_shared
 from simulation.experts import MARGIN, compared
 from simulation.grid import crossed
@@ -202,8 +203,7 @@ def test_bad_input_is_one_clear_error(change: dict[str, Any], words: str) -> Non
     change = dict(change)
     n = change.pop("n", 20)
     given = {"study": study_of([["a", "b"]] * n, None), **change}
-    with pytest.raises(ds.DissensusError, match=words):
-        experts(given.pop("study"), {"A": np.eye(4)[RNG.integers(4, size=n)]}, **given)
+    refused(words, experts, given.pop("study"), {"A": np.eye(4)[RNG.integers(4, size=n)]}, **given)
 
 
 def test_annotators_who_differ_widen_the_interval() -> None:
@@ -417,8 +417,7 @@ def test_a_model_that_is_always_wrong_wins_nobody() -> None:
     ],
 )
 def test_bad_input_is_one_clear_error_of_test(study: ds.Study, epsilon: float, words: str) -> None:
-    with pytest.raises(ds.DissensusError, match=words):
-        alternative_annotator_test(study, model_of(["ab"[i % 2] for i in range(40)]), epsilon=epsilon)
+    refused(words, alternative_annotator_test, study, model_of(["ab"[i % 2] for i in range(40)]), epsilon=epsilon)
 
 
 def listed(counts: list[int], k: int) -> float:

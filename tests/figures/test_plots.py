@@ -1,7 +1,5 @@
 """Every figure of an evaluation: it shows something, it shows the right thing, and names stay names."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -17,6 +15,7 @@ from dissensus.evaluation.plots import FIGURES, Plots
 from dissensus.figures import evaluation_charts
 from dissensus.figures.charts import Band, Bars, Cells, Line, Mark, Points, encoded, specification, svg
 from figures.figure_studies import CONDITIONS, EDGES, MODEL, SCRIPT, at_edge, case_about, evaluated, study, usual
+from refusals import refused
 
 
 def plots() -> Plots:
@@ -84,8 +83,7 @@ def test_edges_are_drawn_and_figures_that_need_what_is_not_there_refused(edge: s
     absent = set(FIGURES) - set(found.names())
     assert absent == ABSENT.get(edge, absent - CURVES) | CURVES
     for name in absent:
-        with pytest.raises(ds.DissensusError, match=f"(?s)no figure '{name}'.*an evaluation with"):
-            found.chart(name)
+        refused(f"(?s)no figure '{name}'.*an evaluation with", found.chart, name)
 
 
 def test_a_run_that_is_called_like_a_usual_practice_is_drawn_alone() -> None:
@@ -171,8 +169,7 @@ def test_curves_and_matrices_are_those_of_the_tables() -> None:
     assert rows["n_cases"].sum() == pytest.approx(usual().n_cases)
     values = rows["n_cases"].to_numpy().reshape(5, 5)
     same((marks("confusion", Cells)[0].values, 0.5 + 0.5 * values / values.sum(axis=1, keepdims=True)))
-    with pytest.raises(ds.DissensusError, match="no curves of the run"):
-        plots().chart("roc", run="probabilistic-inverse-rank 10")
+    refused("no curves of the run", plots().chart, "roc", run="probabilistic-inverse-rank 10")
 
 
 def test_the_regression_is_that_of_the_data_and_a_constant_side_has_none() -> None:
@@ -219,8 +216,7 @@ def test_a_case_shows_means_and_draws_and_the_study_is_counted_within_categories
     ],
 )
 def test_unknown_names_are_refused_with_a_suggestion(figure: str, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(ds.DissensusError, match=re.escape(told)):
-        plots().chart(figure, **options)
+    refused(re.escape(told), plots().chart, figure, **options)
 
 
 def test_draws_that_all_agree_do_not_make_a_probability_certain() -> None:

@@ -17,6 +17,7 @@ from dissensus.metrics.data_set import DataSetMetric
 from dissensus.plugins import Metric
 from metrics.data_set_studies import hard_labels, soft_labels, some_said
 from metrics.metric_studies import measured, one_batch
+from refusals import refused
 
 STUDY = ds.simulate.study(n_cases=12, n_conditions=50, seed=5).annotations
 SCORES = np.random.default_rng(4).dirichlet(np.ones(50), size=12)
@@ -90,8 +91,7 @@ def test_what_is_stored_of_a_function_is_all_but_the_function() -> None:
     assert again.record() == record
     assert again.parameters() == {"name": "miss"}
     assert pickle.loads(pickle.dumps(again)) == again
-    with pytest.raises(ds.DissensusError, match=r"miss cannot be computed here(.|\n)*known from stored results only"):
-        measured(again, BATCH, MODEL)
+    refused(r"miss cannot be computed here(.|\n)*known from stored results only", measured, again, BATCH, MODEL)
 
 
 SHAPE = r"wrong shape\n.*\(12, 30\)[^\n]*\n.*"
@@ -119,8 +119,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
 def test_functions_of_the_wrong_shape_and_metrics_without_a_name_a_function_or_a_range_are_refused(
     make: Callable[[], object], message: str
 ) -> None:
-    with pytest.raises(ds.DissensusError, match=message):
-        make()
+    refused(message, make)
 
 
 # Of a whole data set -------------------------------------------------------------------------------------
@@ -170,6 +169,8 @@ def test_a_case_without_a_label_has_a_code_of_its_own() -> None:
     assert metric.of_draws(said, labels) == 1
     assert np.isnan(metric.of_draws(said, np.zeros((1, 2, 4))))
     assert np.isnan(metric.slopes(said, np.zeros((2, 4)))).all()
+    assert metric.id not in Metric.family.known()
+    assert metric.record()["parameters"] == {"name": "missing", "truth": "top"}
 
 
 @pytest.mark.parametrize(
@@ -188,11 +189,3 @@ def test_slopes_of_a_function_are_as_uncertain_as_the_exact_ones(
     assert (found**2).sum() == pytest.approx((expected**2).sum(), rel=0.02 if n == 200 else 0.15)
     if n == 200:
         np.testing.assert_allclose(found, expected, atol=0.05 * np.abs(expected).max())
-
-
-def test_a_data_set_function_is_stored_as_any_function_is() -> None:
-    metric = UserDataSetMetric("own area", auroc, range=(0, 1), meaning="Own area.", truth="soft")
-    assert metric.record()["parameters"] == {"name": "own area", "truth": "soft"}
-    assert metric.id not in Metric.family.known()
-    assert pickle.loads(pickle.dumps(metric)) == metric
-    assert metric.added(some_said(4), np.full((1, 2, 4), 0.5))[0] == pytest.approx(some_said(4).weights.sum())

@@ -1,6 +1,5 @@
 """Random studies as tables of rows, evaluated at once in memory and piece by piece; everything that must be equal."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -14,9 +13,7 @@ import polars as pl
 import dissensus as ds
 from dissensus.evaluation.sentences import decision, settled
 from dissensus.pieces.evaluation import evaluate_files
-
-GROUPS = ("none", "few", "many", "own", "one")
-MODELS = ("scores", "probabilities", "logits", "ranking", "set", "short")
+from voted_studies import CONDITIONS, voted_study
 
 
 @dataclass(frozen=True)
@@ -89,14 +86,13 @@ class Files:
 def tables_of(result: ds.Evaluation) -> dict[str, Any]:
     """Return everything that is said about all cases, by name."""
     found = {
-        "summary": json.dumps(result.to_frame().to_dicts()),
         "runs": [(run.label, run.n_draws, run.n_chains, dict(run.fitted)) for run in result.runs],
         "cases": (result.n_cases, result.n_excluded, result.n_groups, result.conditions),
         "point_estimates": result.point_estimates(),
         "per_draw": result.per_draw(),
         "certainty_counts": [counts._asdict() for counts in result.certainty_counts],
         "by_certainty": result.by_certainty(),
-        "warnings": without_examples(result.warnings),
+        "warnings": [EXAMPLES.sub("", warning) for warning in result.warnings],
         "told": (settled(result), *(decision(result) if result.models else ())),
     }
     if result.models:
@@ -112,11 +108,7 @@ def tables_of(result: ds.Evaluation) -> dict[str, Any]:
 
 
 EXAMPLES = re.compile(r": '[^\n]*$")
-
-
-def without_examples(warnings: tuple[str, ...]) -> list[str]:
-    """Cut off the names of cases, which are the first ones of the files, or of the sample."""
-    return [EXAMPLES.sub("", warning) for warning in warnings]
+"""Names of cases, which are the first ones of the files, or of the sample."""
 
 
 def differences(one: ds.Evaluation, other: ds.Evaluation) -> Iterator[str]:
@@ -124,18 +116,14 @@ def differences(one: ds.Evaluation, other: ds.Evaluation) -> Iterator[str]:
     first, second = tables_of(one), tables_of(other)
     assert first.keys() == second.keys()
     for name, table in first.items():
-        if isinstance(table, pl.DataFrame) and table.equals(second[name]):
-            continue
         where = apart(plain(table), plain(second[name]))
         if where is not None:
             yield f"{name}: {where:.1500}"
 
 
 def plain(value: Any) -> Any:
-    """Return a value as lists, mappings, numbers and text."""
-    if isinstance(value, pl.DataFrame):
-        return [{**dict(zip(value.columns, map(str, value.dtypes), strict=True))}, *value.to_dicts()]
-    return json.loads(value) if isinstance(value, str) and value[:1] in "[{" else value
+    """Return a table as lists and mappings, and other values as they are."""
+    return [*value.to_dicts(), list(map(str, value.dtypes))] if isinstance(value, pl.DataFrame) else value
 
 
 def apart(one: Any, other: Any, least: float = 1e-12) -> str | None:
@@ -172,106 +160,29 @@ def notes_of(result: ds.Evaluation) -> list[Any]:
 # Random studies -----------------------------------------------------------------------------------------
 
 
-def random_files(seed: int) -> Files:
-    """Make a study: ties, abstentions, cases without opinions, weights, votes, groups, and models of every kind."""
-    rng = np.random.default_rng(seed)
-    n_cases = int(rng.choice([1, 3, 12, 40, 110, 160]))
-    n_conditions = int(rng.choice([2, 3, 5, 17, 60]))
-    conditions = [f"K{place:02}" for place in range(n_conditions)]
-    cases = _case_names(rng, n_cases)
-    study = _study(rng, cases, conditions)
-    is_listed = rng.random() < 0.5
-    if not is_listed:
-        conditions = sorted(study["condition"].drop_nulls().unique())
-    allow = bool(rng.random() < 0.3)
-    some = ["set"] if rng.random() < 0.15 else [kind for kind in MODELS if kind != "set"]
-    kinds = [str(kind) for kind in rng.permutation(some)[: rng.integers(0, 4)]]
-    models = {f"M {kind}": _model(rng, kind, cases, conditions, lacking=allow) for kind in kinds}
-    strata = None
-    if rng.random() < 0.5:
-        labels = np.where(rng.random(n_cases) < 0.05, "rare", rng.choice(["north", "south"], n_cases))
-        strata = pl.DataFrame({"case": cases, "site": labels, "sex": rng.choice(["f", "m"], n_cases)})
-    reading: dict[str, Any] = {"allow_missing": True} if allow else {}
-    if rng.random() < 0.3:
-        reading["unranked"] = "unobserved"
-    if is_listed:
-        reading["conditions"] = tuple(conditions)
-    reading["kinds"] = {"M set": "set"} if "set" in kinds else {}
-    return Files(_shuffled(rng, study), {n: _shuffled(rng, m) for n, m in models.items()}, strata, reading)
+def random_files(seed: int, **reading: Any) -> Files:
+    """Make a study of ties, abstentions, weights, votes and groups, with large weights of cases, and models."""
+    rng, n_cases = np.random.default_rng(seed), 60
+    study = voted_study(seed, n_cases=n_cases).to_frame().with_columns(pl.col("case_weight") * 1e6)
+    cases, scores = [str(place) for place in range(n_cases)], rng.random((n_cases, len(CONDITIONS)))
+    chances = scores**3 / np.sum(scores**3, axis=1, keepdims=True)
+    tables = {"scores": scores, "logits": 3 * rng.normal(size=scores.shape), "probabilities": chances}
+    models = {
+        name: pl.DataFrame(own, CONDITIONS).insert_column(0, pl.Series("case", cases)) for name, own in tables.items()
+    }
+    rows = models["scores"].unpivot(index="case", variable_name="condition", value_name="score")
+    place = pl.col("score").rank("ordinal", descending=True).over("case").alias("rank")
+    models["short"] = rows.filter(place <= 1 + pl.col("case").cast(int) % 3)
+    models["ranking"] = rows.select("case", "condition", place).filter(pl.col("rank") < 4)
+    if reading.get("allow_missing"):
+        lacking = {name: pl.col("case").cast(int) % (5 + place) > 0 for place, name in enumerate(models)}
+        models = {name: one.filter(lacking[name]) for name, one in models.items()}
+    strata = pl.DataFrame({"case": cases, "site": ["rare", *rng.choice(["north", "south"], n_cases - 1)]})
+    return Files(_shuffled(rng, study), {name: _shuffled(rng, one) for name, one in models.items()}, strata, reading)
 
 
 def _shuffled(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
-    return frame[rng.permutation(len(frame))] if rng.random() < 0.7 else frame
-
-
-def _case_names(rng: np.random.Generator, n_cases: int) -> list[Any]:
-    style = rng.integers(4)
-    if style == 0:
-        return [int(number) for number in rng.choice(10 * n_cases, n_cases, replace=False)]
-    if style == 1:
-        return [f"Fäll {number} 🦠" * int(1 + 20 * (number == 2)) for number in range(n_cases)]
-    return [f"case {number}" for number in range(n_cases)]
-
-
-def _study(rng: np.random.Generator, cases: list[Any], conditions: list[str]) -> pl.DataFrame:
-    named, weighted, voted = rng.random(3) < [0.7, 0.3, 0.3]
-    grouping, largest = str(rng.choice(GROUPS)), float(rng.choice([0, 3, 1e4, 1e7]))
-    n_people, rows = int(rng.choice([3, 30])), []
-    for place, case in enumerate(cases):
-        weight = float(np.round(rng.random() * largest, 3)) + 0.001 if largest else 1.0
-        of_case = {"case": case, "group": _group(grouping, place), "case_weight": weight}
-        for opinion in range(int(rng.integers(0, 5)) or (place == 0)):
-            of_opinion = {
-                **of_case,
-                "annotation": opinion + 1,
-                "annotator": f"Dr {(place + 7 * opinion) % n_people}" if named and rng.random() < 0.9 else None,
-                "weight": float(rng.choice([0.5, 1.0, 2.25])) if weighted else 1.0,
-                "votes": 1,
-            }
-            if of_opinion["annotator"] is None and voted:
-                of_opinion["votes"] = int(rng.integers(1, 6))
-            order = rng.permutation(min(len(conditions), 8))[: rng.integers(1, 5)]
-            ranks = np.sort(rng.integers(1, 4, len(order)))
-            for code, rank in zip(order, ranks, strict=True):
-                rows.append({**of_opinion, "condition": conditions[code], "rank": int(rank)})
-            if not len(order):
-                rows.append({**of_opinion, "condition": None, "rank": None})
-        if not rows or rows[-1]["case"] != case:
-            rows.append(of_case)
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    unused = [*(["group"] if grouping == "none" else []), *(["case_weight"] if not largest else [])]
-    return frame.drop(unused)
-
-
-def _group(grouping: str, place: int) -> str:
-    return {"few": f"P{place % 3}", "many": f"P{place // 2}", "own": f"P{place}", "one": "P"}.get(grouping, "")
-
-
-def _model(rng: Any, kind: str, cases: list[Any], conditions: list[str], *, lacking: bool) -> pl.DataFrame:
-    said = [case for case in cases if not (lacking and rng.random() < 0.15)] or cases
-    size = (len(said), len(conditions))
-    scores = rng.random(size)
-    if kind == "probabilities":
-        scores = scores**3 + 1e-6
-        scores /= scores.sum(axis=1, keepdims=True)
-    if kind == "logits":
-        scores = rng.normal(size=size) * 3
-    if kind == "set":
-        scores = (scores < 0.4).astype(np.float64)
-        scores[:, 0] = 1.0
-    if kind in ("ranking", "short"):
-        return _listed(rng, said, conditions, scores, is_ranking=kind == "ranking")
-    return pl.DataFrame({"case": said, **{name: scores[:, place] for place, name in enumerate(conditions)}})
-
-
-def _listed(rng: Any, cases: list[Any], conditions: list[str], scores: Any, *, is_ranking: bool) -> pl.DataFrame:
-    rows = []
-    for place, case in enumerate(cases):
-        order = np.argsort(-scores[place])[: int(rng.integers(1, min(6, len(conditions)) + 1))]
-        for rank, code in enumerate(order, start=1):
-            said = {"rank": rank} if is_ranking else {"score": float(scores[place, code])}
-            rows.append({"case": case, "condition": conditions[code], **said})
-    return pl.DataFrame(rows)
+    return frame[rng.permutation(len(frame))]
 
 
 def share_of_hits(scores: Any, labels: Any, weights: Any) -> Any:

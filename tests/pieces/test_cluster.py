@@ -84,7 +84,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
             (place / str(number)).mkdir()
             process = started.enter_context(subprocess.Popen(command, cwd=place / str(number), **how))
             started.callback(process.terminate)
-            until(file.exists, "no scheduler begins")
+            until(lambda: file.exists() and file.stat().st_size > 0, "no scheduler begins")
         with connected(json.loads(file.read_text())["address"]) as found:
             found.wait_for_workers(2, timeout=60)
             yield found
@@ -111,12 +111,6 @@ def test_workers_read_and_write_pieces_themselves_and_give_the_same_bytes(
     assert found.to_frame().equals(once.to_frame())
     assert content_of(tmp_path / "there") == content_of(tmp_path / "here")
     assert len(list((tmp_path / "there" / "per_case").iterdir())) == (2 if partitioned else 22)
-
-
-def test_a_worker_that_does_not_see_the_directory_is_one_error(client: Any, tmp_path: Path) -> None:
-    with pytest.raises(DissensusError, match="does not see the directory of the run") as caught:
-        client.submit(Storage(str(tmp_path / "elsewhere")).write, "pieces/x", b"").result()
-    assert "--scratch" in caught.value.advice
 
 
 @pytest.mark.usefixtures("reads_nothing")

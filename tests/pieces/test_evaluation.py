@@ -19,22 +19,12 @@ from dissensus.metrics import UserDataSetMetric, UserMetric
 from dissensus.pieces import evaluation, passes
 from dissensus.report.page import report_html
 from pieces.random_files import Files, by_case, differences, notes_of, random_files, share_of_hits, sorted_rows
+from voted_studies import CONDITIONS
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
 
-OF_SCORES = ["log-score", "top-k-accuracy:1", "expected-accuracy", "set-accuracy:1"]
-OF_SETS = ["coverage", "set-size"]
-SEEDS = {9: ["annotator-bootstrap", "dirichlet:1"], 31: ["dirichlet:1", "plackett-luce-ml"], 166: ["plackett-luce:1"]}
-"""Studies that have found something, and what they are evaluated with."""
-
-
-def asked_of(files: Files, aggregations: list[str]) -> dict[str, Any]:
-    """Return what is asked: metrics that all models have, and risks where all conditions are known beforehand."""
-    kinds, known = {name.split()[1] for name in files.models}, files.reading.get("conditions", ())
-    metrics = OF_SETS if "set" in kinds else OF_SCORES if kinds <= {"probabilities"} else OF_SCORES[1:]
-    levels = {name: ("low", "medium", "high")[place % 3] for place, name in enumerate(known)}
-    risks = ds.Categories.from_mapping(levels, known) if known else None
-    return {"aggregations": aggregations, "metrics": metrics, "draws": 20, "categories": risks}
+METRICS = ["top-k-accuracy:1", "expected-accuracy", "set-accuracy:1"]
+RISKS = ds.Categories.from_mapping(dict(zip(CONDITIONS, [*"lmhlh"], strict=True)), CONDITIONS)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +45,7 @@ def mixed() -> Files:
     return Files(study, models, strata, {"conditions": said.conditions}, truth)
 
 
-ASKED: dict[str, Any] = {"aggregations": ["plackett-luce:1", "majority-vote"], "draws": 20, "metrics": OF_SCORES[1:]}
+ASKED: dict[str, Any] = {"aggregations": ["plackett-luce:1", "majority-vote"], "draws": 20, "metrics": METRICS}
 PLAIN: dict[str, Any] = {**ASKED, "panel": False, "annotators": "fixed"}
 OWN = UserDataSetMetric("own", share_of_hits)
 
@@ -68,18 +58,26 @@ def once(mixed: Files, tmp_path_factory: pytest.TempPathFactory) -> ds.Evaluatio
 # The same numbers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [166, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (9, 31))])
-def test_random_studies_say_in_pieces_what_they_say_in_memory(seed: int, tmp_path: Path) -> None:
-    files = random_files(seed)
-    asked = asked_of(files, SEEDS[seed])
+@pytest.mark.parametrize(
+    ("aggregations", "reading"),
+    [
+        (["plackett-luce:1", "annotator-bootstrap"], {"conditions": CONDITIONS}),
+        pytest.param(["plackett-luce-ml"], {"unranked": "unobserved", "allow_missing": True}, marks=pytest.mark.slow),
+    ],
+)
+def test_random_studies_say_in_pieces_what_they_say_in_memory(
+    aggregations: list[str], reading: dict[str, Any], tmp_path: Path
+) -> None:
+    files = random_files(1, **reading)
+    asked: dict[str, Any] = {"aggregations": aggregations, "metrics": METRICS, "draws": 20}
+    asked["categories"] = RISKS if "conditions" in reading else None
     one = files.at_once(tmp_path / "once", **asked)
-    for size in (9,) if seed == 166 else (9, 1000):
-        other = files.in_pieces(tmp_path / str(size), shard_size=size, **asked)
-        assert not list(differences(one, other))
-        for kind, table in (("per_case", one.per_case()), ("certainty", one.certainties())):
-            assert sorted_rows(table).equals(by_case(tmp_path / str(size) / "run", kind))
-        if "conditions" in files.reading:  # pieces that do not know all conditions cannot tell which a model lacks
-            assert notes_of(one) == notes_of(other)
+    other = files.in_pieces(tmp_path, shard_size=9, **asked)
+    assert not list(differences(one, other))
+    for kind, table in (("per_case", one.per_case()), ("certainty", one.certainties())):
+        assert sorted_rows(table).equals(by_case(tmp_path / "run", kind))
+    if "conditions" in reading:  # pieces that do not know all conditions cannot tell which a model lacks
+        assert notes_of(one) == notes_of(other)
 
 
 def backwards(_: object, work: Any, settings: bytes, given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -229,10 +227,16 @@ def test_names_across_pieces_that_are_fractions_are_refused(tmp_path: Path) -> N
 # Any order, any executor --------------------------------------------------------------------------------
 
 
-def test_executors_change_nothing(tmp_path: Path) -> None:
+def test_executors_and_scratches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    once = few().at_once(tmp_path / "once", **FEW)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
         found = few().in_pieces(tmp_path / "in", shard_size=6, executor=executor, threads=1, **FEW)
-    assert not list(differences(few().at_once(tmp_path / "once", **FEW), found))
+    assert not list(differences(once, found))
+    conf = pytest.importorskip("fsspec.config").conf
+    monkeypatch.setitem(conf, "file", {"auto_mkdir": True})  # as object stores do
+    found = few().in_pieces(tmp_path / "out", shard_size=6, scratch=f"file://{tmp_path}/store", **FEW)
+    assert not list(differences(once, found))
+    assert {one.name for one in (tmp_path / "store").glob("run-*/*")} == {"pieces", "per_case", "certainty"}
 
 
 # Errors -------------------------------------------------------------------------------------------------

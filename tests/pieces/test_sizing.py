@@ -1,44 +1,22 @@
-"""The study that scale is measured on, and the arithmetic from what was measured to what a study needs."""
+"""The arithmetic from what was measured of scale to what a study needs."""
 
 import doctest
 import importlib
 import json
 import re
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
-from dissensus import read, read_predictions
 from scale.constants import Constants
 from scale.processes import Watched
 from scale.runs import Run, Stages
 from scale.sizing import PAGE, RESULTS, TABLES, Need, filled
-from scale.study import CONDITIONS, write_study
 
 COSTS: dict[str, Any] = {"fixed_seconds": 3.0, "split_seconds": 0.002, "first_seconds": 0.002, "second_seconds": 0.004}
 COSTS |= {"split_bytes": 100.0, "table_bytes": 50.0, "sum_bytes": 10_000.0}
 KNOWN = Constants(cases_per_shard=1000.0, end_seconds=0.5, files=4.0, tasks_per_second=100.0, **COSTS)
-
-
-# The study -----------------------------------------------------------------------------------------------
-
-
-def test_files_of_a_study_are_read_as_what_was_simulated(tmp_path: Path) -> None:
-    n_rows = write_study(tmp_path / "study", 60, processes=1)
-    files = sorted(str(file.relative_to(tmp_path / "study")) for file in (tmp_path / "study").rglob("*.parquet"))
-    assert files == [f"{name}/part-00000.parquet" for name in ("Aster", "Birch", "study")]
-    said = read(tmp_path / "study" / "study" / "part-00000.parquet")
-    assert said.case_names == tuple(f"case {number:09d}" for number in range(60))
-    assert 3.5 < said.n_opinions / said.n_cases < 6.5
-    model = read_predictions(tmp_path / "study" / "Birch" / "part-00000.parquet")
-    assert model.kind == "scores"
-    assert set(model.entries_per_case.tolist()) == {10}
-    rows = sum(len(pl.read_parquet(tmp_path / "study" / file)) for file in files)
-    assert n_rows == rows
-    assert CONDITIONS == 419
 
 
 # Arithmetic ----------------------------------------------------------------------------------------------

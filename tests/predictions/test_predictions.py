@@ -1,7 +1,5 @@
 """Predictions: how they are built, selected, aligned and told; of conditions, of findings, and of numbers per case."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 
@@ -13,6 +11,7 @@ from dissensus import DissensusError, Predictions, Study, evaluate, read_predict
 from dissensus.metrics import TopKAccuracy
 from dissensus.predictions.lists import predictions_of_finding
 from dissensus.predictions.reader import examine_predictions
+from refusals import refused
 
 NAMES = ["Eczema", "Psoriasis", "Tinea"]
 SCORES = [[0.2, 0.7, 0.1], [0.4, 0.2, 0.4]]
@@ -100,8 +99,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("change", "problem"), CHANGES)
 def test_the_constructor_refuses_what_cannot_be(change: dict[str, Any], problem: str) -> None:
     parts = {name: getattr(scores(), name) for name in Predictions.__dataclass_fields__}
-    with pytest.raises(DissensusError, match=problem):
-        Predictions(**{**parts, **change})
+    refused(problem, Predictions, **{**parts, **change})
 
 
 # What they do -------------------------------------------------------------------------------------------
@@ -200,8 +198,7 @@ def test_a_set_decides_about_every_finding_and_an_order_and_unknown_findings_are
     assert (said.kind, said.to_lists()) == ("ranking", [[["absent"]], [["absent"]], [["present"]]])
     ranked = Predictions.from_rankings([["AF"], ["ST"], ["AF"]], FINDINGS, case_names=CASES)
     for model, finding, told in ((ranked, "AF", "which are present"), (of(OF_FINDINGS), "RBBB", "no finding 'RBBB'")):
-        with pytest.raises(DissensusError, match=told):
-            predictions_of_finding(model, finding, CASES)
+        refused(told, predictions_of_finding, model, finding, CASES)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -209,8 +206,7 @@ def test_cases_without_any_finding_are_read_and_sums_are_not_looked_at(name: str
     file = put(FORMS[name], name)
     reading = examine_predictions(file, **STUDY, findings=True)
     assert (reading.predictions.to_scores().tolist(), reading.receipt.notes) == (OF_FINDINGS, ())
-    with pytest.raises(DissensusError, match="all scores of a case are zero"):
-        examine_predictions(file, **STUDY)
+    refused("all scores of a case are zero", examine_predictions, file, **STUDY)
 
 
 def test_findings_without_a_score_and_scores_that_are_no_probabilities_are_noted_and_0_and_1_decide(put: Any) -> None:
@@ -263,8 +259,7 @@ def test_a_number_per_case_is_kept_in_the_order_of_cases_whatever_its_sign() -> 
     ],
 )
 def test_what_is_not_one_finite_number_per_case_is_refused(given: Any, options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(DissensusError, match=problem):
-        Predictions.from_numbers(given, **options)
+    refused(problem, Predictions.from_numbers, given, **options)
 
 
 @pytest.mark.parametrize("column", ["prediction", "number", "score", "value", "rating"])
@@ -291,6 +286,5 @@ def test_numbers_need_the_cases_of_the_study_and_a_study_and_metrics_of_numbers(
         (lambda: evaluate(said, {"A": one}), "the study asks for conditions", "ratings"),
         (lambda: TopKAccuracy(1).check(numbers()), "needs scores or rankings", "mean-absolute-error"),
     ):
-        with pytest.raises(DissensusError, match=problem) as caught:
-            act()
-        assert advice in caught.value.advice
+        caught = refused(problem, act)
+        assert advice in caught.advice

@@ -4,8 +4,6 @@
 lists of what has none, or parts of the error.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +14,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dissensus.core.errors import DissensusError, DissensusWarning
+from dissensus.core.errors import DissensusWarning
 from dissensus.predictions.lists import Predictions
 from dissensus.predictions.reader import examine_predictions, named_path, read_models, read_predictions
+from refusals import refused
 
 FROM_FILE = json.loads(Path(__file__).with_name("readings.json").read_text(encoding="utf-8"))
 NAMES, CASES = ["Eczema", "Psoriasis", "Tinea"], ["c1", "c2"]
@@ -94,9 +93,8 @@ REFUSED: list[tuple[str, Any, dict[str, Any], tuple[str, ...]]] = [
 def test_what_is_wrong_with_a_file_is_said(
     name: str, content: Any, options: dict[str, Any], saying: tuple[str, ...], put: Any
 ) -> None:
-    with pytest.raises(DissensusError) as caught:
-        read_predictions(put(content, name), **options)
-    assert [text for text in (*saying, name) if text not in str(caught.value)] == []
+    caught = refused("", read_predictions, put(content, name), **options)
+    assert [text for text in (*saying, name) if text not in str(caught)] == []
 
 
 # Values in memory ---------------------------------------------------------------------------------------
@@ -132,9 +130,8 @@ ROW_2 = "row 2, case 'c2', condition 'Psoriasis'"
     ],
 )
 def test_what_is_wrong_with_values_is_said(build: Callable[[], Predictions], saying: tuple[str, ...]) -> None:
-    with pytest.raises(DissensusError) as caught:
-        build()
-    assert [text for text in saying if text not in str(caught.value)] == []
+    caught = refused("", build)
+    assert [text for text in saying if text not in str(caught)] == []
 
 
 # Paths and formats --------------------------------------------------------------------------------------
@@ -149,8 +146,7 @@ def test_directories_missing_files_and_models_without_a_name_of_their_own_are_re
         (lambda: read_models([f"A={path}", f"A={path}"]), "two models have the name 'A'"),
         (lambda: read_models([f"={path}"]), "NAME=FILE"),
     ):
-        with pytest.raises(DissensusError, match=problem):
-            act()
+        refused(problem, act)
 
 
 FILES: dict[str, Any] = {
@@ -172,9 +168,8 @@ def test_a_wrong_format_names_the_file(name: str, put: Any) -> None:
         if format_name == own or {format_name, own} == {"npy", "npz"}:  # both are arrays
             assert read_predictions(path, **options).to_lists() == [[["b"], ["a"]]]
             continue
-        with pytest.raises(DissensusError) as caught:
-            read_predictions(path, **options)
-        assert name in caught.value.where
+        caught = refused("", read_predictions, path, **options)
+        assert name in caught.where
 
 
 def test_names_are_taken_from_the_file_when_none_are_given(put: Any) -> None:
@@ -231,8 +226,7 @@ def test_names_hold_equals_signs_and_slashes_after_a_backslash(text: str, name: 
     found, place = named_path(text)
     assert (str(place), name or found) == (path, found)
     for wrong in ("=a.csv", "A=", r"A\=B= "):
-        with pytest.raises(DissensusError, match="a model needs a name and a file"):
-            named_path(wrong)
+        refused("a model needs a name and a file", named_path, wrong)
 
 
 # Some of the conditions ---------------------------------------------------------------------------------

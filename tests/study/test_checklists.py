@@ -1,17 +1,15 @@
 """Checklists: sets of findings, what was not assessed, and one binary study per finding."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus import DissensusError, Study, diagnose
+from dissensus import Study, diagnose
+from refusals import refused
 
 FINDINGS = ("AF", "RBBB", "ST")
 
@@ -43,8 +41,7 @@ def test_a_finding_is_a_study_of_two_conditions_tied_to_its_case() -> None:
     assert (asked.annotators.tolist(), asked.codes.tolist()) == ([0, 1, 0, 2], [1, 1, 0, 0])
     assert list(said.by_finding()) == list(FINDINGS)
     assert said.by_finding()["ST"].n_rankings == 5
-    with pytest.raises(DissensusError, match=r"there is no finding 'Af'[^$]*did you mean 'AF'\?"):
-        said.of_finding("Af")
+    refused(r"there is no finding 'Af'[^$]*did you mean 'AF'\?", said.of_finding, "Af")
 
 
 def test_groups_weights_and_votes_of_the_study_are_those_of_each_finding() -> None:
@@ -74,10 +71,8 @@ def test_answers_that_do_not_fit_and_other_findings_are_refused() -> None:
     said, other = two_cases(), Study.from_sets([[[]]], ["AF"], case_names=["z"])
     not_understood = r"an answer is not understood(.*\n)*.*checklist 1, finding 1"
     for answers, problem in ((np.full((6, 3), 300), not_understood), (np.zeros((6, 2), dtype=np.int8), "do not fit")):
-        with pytest.raises(DissensusError, match=problem):
-            replace(said, answers=answers)
-    with pytest.raises(DissensusError, match="different findings cannot be concatenated"):
-        Study.concatenate([said, other])
+        refused(problem, replace, said, answers=answers)
+    refused("different findings cannot be concatenated", Study.concatenate, [said, other])
 
 
 # Long tables ------------------------------------------------------------------------------------------
@@ -94,8 +89,7 @@ def test_rows_name_what_is_present_or_say_it_in_a_column_in_any_order() -> None:
     assert said.answers.tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
     named = [(case, who, finding or "normal") for case, who, finding in rows]
     assert long(named, "case annotator finding", nothing="normal") == said
-    with pytest.raises(DissensusError, match="no checklist says 'Normal'"):
-        long(named, "case annotator finding", nothing="Normal")
+    refused("no checklist says 'Normal'", long, named, "case annotator finding", nothing="Normal")
     answers = [("x", "Ann", "AF", "yes"), ("x", "Ann", "ST", ""), ("x", "Bo", "AF", "No"), ("y", "Bo", "RBBB", "1.0")]
     assert long(answers).answers.tolist() == [[1, -1, 0], [0, 0, 0], [0, 0, 1]]
     whole = [(case, who, name, int(case + who < name)) for case in "xy" for who in "AB" for name in ("x", "y", "z")]

@@ -1,7 +1,5 @@
 """Laws of every kind of study: immutable, comparable, picklable, selectable, able to say what it holds and answers."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
@@ -20,6 +18,7 @@ from dissensus.study.opinions import PARTS, TIES, Ties, support_of
 from dissensus.study.panel import Panel
 from dissensus.study.question import KINDS
 from dissensus.study.study import Study, require_kind
+from refusals import refused
 from strategies import studies
 
 PANEL = Panel(
@@ -72,20 +71,15 @@ def test_parts_put_together_are_the_whole_and_kinds_are_not_mixed(said: Study) -
     assert said.select([3, 0]).case_names == ("z", "w")
     assert said.select(slice(0, 0)).n_opinions == 0
     for parts, problem in (([], "nothing to concatenate"), ([said, said], "case names must all be different")):
-        with pytest.raises(DissensusError, match=problem):
-            Study.concatenate(parts)
+        refused(problem, Study.concatenate, parts)
     for other in EXAMPLES.values():
         if other is not said:
-            with pytest.raises(DissensusError, match=f"a study of {said.kind} has no"):
-                replace(said, **other.arrays())  # type: ignore[arg-type]
-            with pytest.raises(DissensusError, match=f"different kinds cannot be concatenated[^$]*{other.kind}"):
-                Study.concatenate([said, other])
-            with pytest.raises(DissensusError, match=f"agreement needs {said.kind}") as caught:
-                require_kind(other, said.kind, "agreement")
-            assert KINDS[other.kind].aggregated_by in caught.value.advice
+            refused(f"a study of {said.kind} has no", replace, said, **other.arrays())
+            refused(f"different kinds cannot be concatenated[^$]*{other.kind}", Study.concatenate, [said, other])
+            caught = refused(f"agreement needs {said.kind}", require_kind, other, said.kind, "agreement")
+            assert KINDS[other.kind].aggregated_by in caught.advice
             assert said != other
-    with pytest.raises(DissensusError, match=f"agreement needs {said.kind}"):
-        require_kind([1], said.kind, "agreement")
+    refused(f"agreement needs {said.kind}", require_kind, [1], said.kind, "agreement")
     assert require_kind(said, said.kind, "agreement") is said
 
 
@@ -342,8 +336,7 @@ def test_the_positive_condition_becomes_the_last_one_and_opinions_keep_their_mea
 
 @pytest.mark.parametrize("question", ["grade", "numbers"])
 def test_a_study_of_conditions_is_asked_nothing_else(question: Any) -> None:
-    with pytest.raises(DissensusError, match="question is not understood"):
-        Study.from_rankings([[[["Melanoma"]], [["Nevus"]]]]).asked(question)
+    refused("question is not understood", Study.from_rankings([[[["Melanoma"]], [["Nevus"]]]]).asked, question)
 
 
 def test_selected_weighted_recoded_and_joined_studies_keep_the_question_and_others_do_not_fit(graded: Study) -> None:
@@ -358,8 +351,7 @@ def test_selected_weighted_recoded_and_joined_studies_keep_the_question_and_othe
     ]
     assert [said.question for said in kept] == ["grades"] * len(kept)
     assert graded != graded.asked("conditions")
-    with pytest.raises(DissensusError, match="different questions"):
-        Study.concatenate([graded.select(["0"]), graded.select(["1"]).asked("conditions")])
+    refused("different questions", Study.concatenate, [graded.select(["0"]), graded.select(["1"]).asked("conditions")])
 
 
 def test_what_was_asked_is_said_in_words(graded: Study) -> None:

@@ -1,4 +1,4 @@
-"""Long tables of any library, of labels and of ratings, against an obvious twin made of dictionaries."""
+"""Long tables of any library, of labels and of ratings, against an obvious twin made of plain loops."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from dissensus.agreement import annotator_agreement
 from dissensus.core.files import open_source
 from dissensus.study.canonical import long_table
 from dissensus.study.tables import study_from_table
+from fuzz.naive_reader import long_form
+from refusals import refused
 from strategies import studies
 
 Columns = Mapping[str, list[Any]]
@@ -71,36 +73,17 @@ def test_integers_that_became_floats_categories_and_an_index_of_pandas_are_under
     assert said.weights.tolist() == [1, 2]
     said = Study.from_long(pd.DataFrame({**BASE, "confidence": [1, np.nan]}))
     assert said.to_rankings() == [[[["a"]]], [[]]]
-    with pytest.raises(DissensusError, match="rank is not a positive number"):
-        Study.from_long(pd.DataFrame({**BASE, "rank": [1, np.nan]}))
+    refused("rank is not a positive number", Study.from_long, pd.DataFrame({**BASE, "rank": [1, np.nan]}))
 
 
 def test_a_rank_decides_unless_the_confidence_is_asked_for() -> None:
     table = pl.DataFrame({**long("xx", "AA", condition="ab"), "rank": [1, 2], "confidence": [1, 2]})
     assert Study.from_long(table).to_rankings() == [[[["a"], ["b"]]]]
     assert Study.from_long(table, confidence="confidence").to_rankings() == [[[["b"], ["a"]]]]
-    with pytest.raises(DissensusError, match="both asked for"):
-        Study.from_long(table, confidence="confidence", rank="rank")
+    refused("both asked for", Study.from_long, table, confidence="confidence", rank="rank")
 
 
 # The twin -----------------------------------------------------------------------------------------------
-
-
-def naive(rows: list[Row], order: str) -> dict[str, dict[tuple[Any, Any], list[list[str]]]]:
-    """Build rankings by hand: case > (annotator, annotation) > blocks, all in order of appearance."""
-    found: dict[str, dict[tuple[Any, Any], list[list[str]]]] = {}
-    for row in rows:
-        found.setdefault(row["case"], {})
-        if row["annotator"] is None and row["annotation"] is None:
-            continue
-        found[row["case"]].setdefault((row["annotator"], row["annotation"]), [])
-    for case, rankings in found.items():
-        for who in rankings:
-            mine = [row for row in rows if row["case"] == case and (row["annotator"], row["annotation"]) == who]
-            stated = [row for row in mine if row["condition"] is not None and row[order]]
-            values = sorted({row[order] for row in stated}, reverse=order == "confidence")
-            rankings[who] = [sorted(row["condition"] for row in stated if row[order] == v) for v in values]
-    return found
 
 
 @st.composite
@@ -125,15 +108,16 @@ def long_rows(draw: st.DrawFn, order: str) -> list[Row]:
 
 @pytest.mark.parametrize("order", ["rank", "confidence"])
 @given(data=st.data())
-def test_tables_build_what_dictionaries_build(order: str, data: st.DataObject) -> None:
+def test_tables_build_what_plain_loops_build(order: str, data: st.DataObject) -> None:
     rows = data.draw(long_rows(order))
     texts = dict.fromkeys(("case", "annotator", "condition"), pl.String)
-    said = Study.from_long(pl.DataFrame(rows, schema_overrides={**texts, "annotation": pl.Int64}))
-    expected = naive(rows, order)
-    assert said.case_names == tuple(expected)
-    assert said.to_rankings() == [list(rankings.values()) for rankings in expected.values()]
+    table = pl.DataFrame(rows, schema_overrides={**texts, "annotation": pl.Int64})
+    said, expected = Study.from_long(table), long_form(table.write_csv().encode(), "table.csv", None)
+    assert said.case_names == tuple(case for case, _ in expected)
+    blocks = [[[list(block) for block in ranking] for _, ranking in rankings] for _, rankings in expected]
+    assert said.to_rankings() == blocks
     names = [None if code < 0 else said.annotator_names[code] for code in said.annotators]
-    assert names == [who for rankings in expected.values() for who, _ in rankings]
+    assert names == [who for _, rankings in expected for who, _ in rankings]
 
 
 @given(studies(), st.randoms(use_true_random=False))
@@ -161,8 +145,7 @@ def test_integer_labels_are_names_first_and_codes_only_if_none_is_a_name() -> No
 
 def test_what_is_no_table_or_mixes_types_is_refused() -> None:
     for frame in (pl.LazyFrame(BASE), [1, 2], None, "table.csv"):
-        with pytest.raises(DissensusError, match=f"this is not a table[^$]*{type(frame).__name__}"):
-            Study.from_long(frame)  # type: ignore[arg-type]
+        refused(f"this is not a table[^$]*{type(frame).__name__}", Study.from_long, frame)
     with pytest.raises(DissensusError, match=r"column 'case' mixes different types[^$]*astype\(str\)"):
         Study.from_long(pd.DataFrame({"condition": ["a", "b"], "case": ["x", 1]}))
 
@@ -209,11 +192,9 @@ def test_a_table_without_conditions_says_by_its_columns_what_it_answers() -> Non
 def test_scattered_rows_and_long_rankings_of_a_table_in_python_are_found() -> None:
     names = [f"n{number:02}" for number in range(30)]
     frame = pl.DataFrame({"case": ["c"] * 31, "annotator": ["A"] * 31, "label": [*names, "n00"], "rank": range(1, 32)})
-    with pytest.raises(DissensusError, match="'n00' is mentioned twice"):
-        Study.from_long(frame)
+    refused("'n00' is mentioned twice", Study.from_long, frame)
     assert Study.from_long(frame.reverse(), duplicates="best").to_rankings() == [[[[name] for name in names]]]
-    with pytest.raises(DissensusError, match="duplicates is not understood"):
-        Study.from_long(frame, duplicates="last")  # type: ignore[arg-type]
+    refused("duplicates is not understood", Study.from_long, frame, duplicates="last")
     sure = pl.DataFrame({"case": ["c"] * 3, "annotator": ["A"] * 3, "label": [*"xyx"], "confidence": [1, 2, 3]})
     assert Study.from_long(sure, duplicates="best").to_rankings() == [[[["x"], ["y"]]]]
     assert Study.from_long(sure, duplicates="first").to_rankings() == [[[["y"], ["x"]]]]

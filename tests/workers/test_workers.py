@@ -22,6 +22,7 @@ from command_calls import printed
 from dissensus import workers
 from dissensus.core.errors import DissensusError, FormatError, MissingExtraError
 from dissensus.workers import compiled_everywhere, connected, local_cluster, n_workers, worked
+from refusals import refused
 from workers import pieces_of_work as pieces
 
 N_WORKERS = 2
@@ -99,8 +100,7 @@ def test_a_process_that_was_killed_is_one_error_that_says_how_to_go_on() -> None
         assert "--resume" in str(caught.value)
     threads = ThreadPoolExecutor(1)
     threads.shutdown()
-    with pytest.raises(DissensusError, match="cannot schedule new futures"):
-        list(worked(threads, pieces.joined, b"", payloads(1)))
+    refused("cannot schedule new futures", list, worked(threads, pieces.joined, b"", payloads(1)))
 
 
 class Held(Executor):
@@ -129,9 +129,8 @@ def test_what_is_under_way_is_cancelled_when_the_run_ends_early(error: BaseExcep
 
 def test_what_runs_nothing_is_refused_and_executors_are_recognised_without_dask() -> None:
     for wrong in ("tcp://127.0.0.1:8786", ThreadPoolExecutor):
-        with pytest.raises(DissensusError, match="this cannot run the pieces") as caught:
-            n_workers(wrong)
-        assert caught.value.got == type(wrong).__name__
+        caught = refused("this cannot run the pieces", n_workers, wrong)
+        assert caught.got == type(wrong).__name__
     assert n_workers(ThreadPoolExecutor(7)) == 7
     script = "import sys; from concurrent.futures import ThreadPoolExecutor; from dissensus.workers import n_workers; "
     script += "n_workers(ThreadPoolExecutor(1)); print('distributed' in sys.modules, 'numpy' in sys.modules)"
@@ -153,10 +152,9 @@ def test_work_that_fails_once_is_done_again_and_large_payloads_are_sent(client: 
 def test_workers_with_other_versions_are_refused(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     here = workers.versions_here()
     monkeypatch.setattr(workers, "versions_here", lambda: {**here, "python": "3.0", "numpy": "0.0.1"})
-    with pytest.raises(DissensusError, match="another version of 'python', 'numpy'") as caught:
-        list(worked(client, pieces.joined, b"", payloads(3)))
-    assert caught.value.expected == "python 3.0, numpy 0.0.1"
-    assert f"numpy {here['numpy']}" in caught.value.got
+    caught = refused("another version of 'python', 'numpy'", list, worked(client, pieces.joined, b"", payloads(3)))
+    assert caught.expected == "python 3.0, numpy 0.0.1"
+    assert f"numpy {here['numpy']}" in caught.got
 
 
 @pytest.mark.cluster
@@ -164,19 +162,17 @@ def test_one_worker_of_every_host_compiles(client: Client, tmp_path: Path) -> No
     compiled_everywhere(client, partial(pieces.noted, str(tmp_path)))
     (worker,) = tmp_path.iterdir()
     assert int(worker.name) in client.run(os.getpid).values()
-    with pytest.raises(DissensusError, match="could not compile") as caught:
-        compiled_everywhere(client, pieces.unable)
-    assert (caught.value.where, caught.value.got) == ("127.0.0.1", "OSError: no compiler")
+    caught = refused("could not compile", compiled_everywhere, client, pieces.unable)
+    assert (caught.where, caught.got) == ("127.0.0.1", "OSError: no compiler")
 
 
 @slow
 @pytest.mark.cluster
 def test_a_piece_that_kills_every_worker_is_one_error(client: Client) -> None:
     client.wait_for_workers(N_WORKERS, timeout=30)
-    with pytest.raises(DissensusError, match="died, one after the other") as caught:
-        list(worked(client, pieces.killed, b"", {"0-00003": lambda: b"3"}))
-    assert caught.value.where == "piece 0-00003"
-    assert "--resume" in caught.value.advice
+    caught = refused("died, one after the other", list, worked(client, pieces.killed, b"", {"0-00003": lambda: b"3"}))
+    assert caught.where == "piece 0-00003"
+    assert "--resume" in caught.advice
 
 
 @pytest.mark.cluster
@@ -237,8 +233,7 @@ def test_an_asynchronous_client_is_refused_and_without_dask_the_extra_is_named(m
         def __del__(self) -> None:
             pass
 
-    with pytest.raises(DissensusError, match="asynchronous"):
-        n_workers(Asynchronous())
+    refused("asynchronous", n_workers, Asynchronous())
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"dissensus\[dask\]"), connected("tcp://127.0.0.1:1"):
         pass

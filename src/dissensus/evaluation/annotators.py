@@ -172,18 +172,14 @@ class AnnotatorSpread(Value):
     n_annotators: int
     places: Mapping[Place, FloatArray] = field(default_factory=dict)
 
-    def of_models(self) -> Part:
-        """Return the variance of the mean of every model, shape (models, metrics)."""
-        return self._part(np.square(self.effects).sum(axis=0), np.einsum("aak->ak", self.noise))
-
-    def of_difference(self, first: IntArray | int, second: IntArray | int) -> Part:
-        """Return the variance of the differences of pairs of models, shape (pairs, metrics)."""
-        effects = self.effects[:, first] - self.effects[:, second]
-        noise = self.noise[first, first] + self.noise[second, second] - 2 * self.noise[first, second]
-        return self._part(np.square(effects).sum(axis=0), noise)
-
-    def _part(self, squares: FloatArray, noise: FloatArray) -> Part:
-        before = self.scale * squares
+    def part(self, pairs: tuple[IntArray, IntArray] | None = None) -> Part:
+        """Return the variance of the mean of every model, or of the differences of pairs, each (..., metrics)."""
+        effects, noise = self.effects, np.einsum("aak->ak", self.noise)
+        if pairs is not None:
+            first, second = pairs
+            effects = effects[:, first] - effects[:, second]
+            noise = noise[first] + noise[second] - 2 * self.noise[first, second]
+        before = self.scale * np.square(effects).sum(axis=0)
         return Part(np.maximum(before - self.scale * noise, 0.0), before, len(self.effects) - 1)
 
 
@@ -444,7 +440,7 @@ class LeftOut:
             total = np.where(total > 0, total, np.nan)
             apart = sums - shares * ((weights * sums).sum(axis=-1, keepdims=True) / total)
             found[category] = self.design.spread(apart * weights.sum() / total)
-        parts = {place: one.of_models() for place, one in found.items()}
+        parts = {place: one.part() for place, one in found.items()}
         known = {p: np.stack(np.broadcast_arrays(one.variance, one.before, one.freedom)) for p, one in parts.items()}
         return replace(self.design.spread(views[ALL][0]), places=known)
 

@@ -290,7 +290,7 @@ class Estimate:
     @cached_property
     def spread(self) -> Spread:
         """Where the means of all models may lie on cases like these."""
-        return self._spread(self.resampled, *self.limits, lambda part: part.of_models())
+        return self._spread(self.resampled, *self.limits)
 
     @np.errstate(invalid="ignore")  # the spread around what is infinite is undefined
     def spread_of_difference(self, first: IntArray, second: IntArray) -> Spread:
@@ -308,7 +308,7 @@ class Estimate:
             own.units[one] / designs[one] * designs[pair],
             own.gaps[one] - own.gaps[other],
         )
-        found = self._spread(cases, -widest, widest, lambda part: part.of_difference(one, other))
+        found = self._spread(cases, -widest, widest, (one, other))
         return replace(found, values=sign[..., None] * found.values, third=sign * found.third)
 
     @cached_property
@@ -319,9 +319,9 @@ class Estimate:
         return tuple(differences_of(self))
 
     def _spread(
-        self, cases: Resampled, low: FloatArray, high: FloatArray, of: Callable[[AnnotatorSpread | FitSpread], Part]
+        self, cases: Resampled, low: FloatArray, high: FloatArray, pairs: tuple[IntArray, IntArray] | None = None
     ) -> Spread:
-        annotators, fit, family = (None if part is None else of(part) for part in (self.annotators, *self.fit))
+        annotators, fit, family = (None if one is None else one.part(pairs) for one in (self.annotators, *self.fit))
         if self.annotators is not None and self.place != ALL:
             annotators = Part(*self.annotators.places[self.place])
         ends = end_weights(self.evaluation.seed, RESAMPLES if self.place == ALL else GROUP_RESAMPLES)

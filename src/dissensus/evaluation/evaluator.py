@@ -225,7 +225,7 @@ def evaluate(
     reasons += [why_no_panel(*asked.of_part(rows)) for rows in asked.parts.values()]
     chosen, reason = with_panel_unless(next(filter(None, reasons), ""), study, chosen, panel)
     if executor is not None:
-        refuse_whole([spec for spec in chosen if not spec.is_informed])
+        refuse_whole([spec for spec in chosen if not spec.is_informed], "by an executor", "leave the executor out")
     known: dict[str, Any] = {"strata": asked.strata, "trained_on": trained_on}
     how: dict[str, Any] = {"metrics": metrics, "primary": primary, "draws": draws, "seed": seed}
     how |= {"categories": categories, "truth": None if truth is None else Questions.of(truth_of(truth, said), {}).study}
@@ -457,9 +457,7 @@ def assembled(
     """
     strata = {column: of_cases for column, of_cases in labels.items() if column != IMAGES}
     if held is None:  # otherwise pieces have found what intervals are found from
-        names = sums["rows", "names"].tolist()
-        own_labels = {column: [of[name] for name in names] for column, of in strata.items()}
-        sums = places_again(sums, study.select(names), own_labels, plan.seed, threads or available_threads())
+        sums = with_places(sums, study, strata, plan.seed, threads)
     cases, own = None, sums
     if held is not None:  # the sums over all cases, and what is known of those that are held
         of_cases = held.only(lambda name: is_of_cases(name) and name[1] != "labels")
@@ -495,13 +493,6 @@ def assembled(
     lines = (cases.curves(result.keys[run], *named, result.runs[run].label, result.level) for run in shown)
     remarks = cases.remarks(result.keys[result.headline], result.models)
     return replace(result, lines=tuple(one for of_run in lines for one in of_run), remarks=remarks)
-
-
-def places_again(sums: Sums, study: Study, strata: Mapping[str, Sequence[str]], seed: int, threads: int = 1) -> Sums:
-    """Find what intervals are found from; opinions and labels are of the cases of the sums, in their order."""
-    known = Sums({**sums.arrays, ("rows", "names"): np.array(study.case_names, dtype=np.str_)})
-    arrays = {column: np.array(labels, dtype=np.str_) for column, labels in strata.items()}
-    return with_places(known, CaseWeights.of(study.panel, seed), arrays, threads)
 
 
 def _kept(sums: Sums, names: Sequence[str]) -> Sums:

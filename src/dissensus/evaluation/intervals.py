@@ -342,14 +342,10 @@ class FitSpread:
 
     sums: FloatArray
 
-    def of_models(self) -> Part:
-        """Return the variance that this adds to the mean of every model, shape (models, metrics)."""
-        return self._part(*ratio(self.sums[:2], self.sums[2:]))
-
-    def of_difference(self, first: IntArray | int, second: IntArray | int) -> Part:
-        """Return the variance that it adds to the differences of pairs of models, shape (pairs, metrics)."""
+    def part(self, pairs: tuple[IntArray, IntArray] | None = None) -> Part:
+        """Return the variance that this adds to the mean of every model, or to differences of pairs, (..., metrics)."""
         means = ratio(self.sums[:2], self.sums[2:])
-        return self._part(*(means[:, :, first] - means[:, :, second]))
+        return self._part(*(means if pairs is None else means[:, :, pairs[0]] - means[:, :, pairs[1]]))
 
     def _part(self, still: FloatArray, moved: FloatArray) -> Part:
         """Compare the variances of resampled means with and without refits."""

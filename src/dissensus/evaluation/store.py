@@ -34,13 +34,12 @@ from dissensus.core.receipt import Receipt
 from dissensus.core.screen import plain_json
 from dissensus.evaluation.annotators import AnnotatorSpread
 from dissensus.evaluation.estimates import Run
-from dissensus.evaluation.evaluator import places_again
 from dissensus.evaluation.expert_comparison.experts import Experts
 from dissensus.evaluation.intervals import GROUP_RESAMPLES, RESAMPLES
 from dissensus.evaluation.protocol import Protocol
 from dissensus.evaluation.results import Evaluation, PriorRecord
 from dissensus.evaluation.sums import ALL, DATA_SET, EACH, Name, Sums, block_places
-from dissensus.evaluation.tally import is_of_places
+from dissensus.evaluation.tally import is_of_places, with_places
 from dissensus.metrics.base import restored_metric
 from dissensus.predictions.lists import DEVIATION, NUMBER, Predictions
 from dissensus.study.panel import Panel
@@ -319,8 +318,9 @@ def _restored(described: Described, arrays: Arrays, place: FilePath) -> Evaluati
     study = Study(tuple(told["conditions"]), panel, **told["settings"], **own).with_receipt(_receipt(told))
     sums = Sums({name[1:]: array for name, array in arrays.items() if name[0] == "sums"})
     if not described["sample"]:  # what follows from the values of cases is not written
-        sums = places_again(sums, study, described["strata"], described["seed"])
-        sums = sums.only(lambda name: name != ("rows", "names"))
+        named = Sums({**sums.arrays, ("rows", "names"): np.array(study.case_names, dtype=np.str_)})
+        strata = {column: dict(zip(study.case_names, of, strict=True)) for column, of in described["strata"].items()}
+        sums = with_places(named, study, strata, described["seed"]).only(lambda name: name != ("rows", "names"))
     predictions = {}
     for i, model in enumerate(described["models"]):
         offsets, codes, values = (arrays["model", i, name] for name in LISTS)

@@ -223,12 +223,7 @@ class Plan:
             return piece
 
         sums = Sums.joined(chain([known], map(told, done)))
-        if not places:
-            return sums
-        names = sums["rows", "names"].tolist()
-        labels = {column: np.array([of[name] for name in names], dtype=np.str_) for column, of in strata.items()}
-        weights = CaseWeights.of(study.panel, self.seed).take(study.panel.positions(names))
-        return with_places(sums, weights, labels, threads or available_threads())
+        return with_places(sums, study, strata, self.seed, threads) if places else sums
 
     def sampled(self, study: Study) -> dict[str, Plausibilities]:
         """Draw every case of which all aggregations have draws, by reference."""
@@ -271,13 +266,11 @@ def pickled(settings: object) -> bytes:
         ) from error
 
 
-def refuse_whole(aggregations: Sequence[Aggregation]) -> None:
+def refuse_whole(aggregations: Sequence[Aggregation], how: str, advice: str) -> None:
     """Refuse aggregations that have to see all cases at once."""
     for spec in aggregations:
         if spec.needs_whole:
-            raise DissensusError(
-                f"{spec.id} cannot be evaluated by an executor", got=spec.needs_whole, advice="leave the executor out"
-            )
+            raise DissensusError(f"{spec.id} cannot be evaluated {how}", got=spec.needs_whole, advice=advice)
 
 
 def sent(executor: object, settings: bytes, payloads: Sequence[Callable[[], bytes]]) -> Iterator[Sums]:
@@ -413,14 +406,15 @@ class Values:
         means = ratio(drawn.means(worth * self.of_orders), share)
         gaps = self.of_orders - np.repeat(means, np.diff(drawn.orders.offsets), axis=-1)
         spread = ratio(drawn.means(worth * gaps**2), share)
-        weights = np.where(np.isnan(self.of_draws), 0.0, drawn.of_draws(worth))
+        counted = drawn.of_draws(worth) if self.of_draws.size else np.ones(1)
+        weights = np.where(np.isnan(self.of_draws), 0.0, counted)
         counts = weights.sum(axis=-1)
         values = np.where(weights > 0, self.of_draws, 0.0)
         others = ratio((weights * values).sum(axis=-1), counts)
         with np.errstate(invalid="ignore"):
             squares = np.where(weights > 0, weights * (values - others[..., None]) ** 2, 0.0)
         shares = share[None, None]
-        if (weights != drawn.of_draws(worth)).any():
+        if (weights != counted).any():
             shares = self.arranged(np.broadcast_to(share, means.shape), weights.mean(axis=-1))
         return (
             self.arranged(means, others),
@@ -763,18 +757,20 @@ def cases_of_places(strata: Mapping[str, npt.NDArray[Any]], certainties: FloatAr
     }
 
 
-def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArray[Any]], threads: int = 1) -> Sums:
+def with_places(sums: Sums, study: Study, strata: Strata, seed: int, threads: int | None = None) -> Sums:
     """Add what intervals of metrics of single cases are found from: sums over all cases, and over those of a place.
 
     Parameters
     ----------
     sums
         With what is known of every case.
-    weights, strata
-        Of these cases, in their order: how much they count, and for every column the label of each.
+    study, strata
+        Of these cases and others: how much they count, and for every column the label of each.
     """
-    order = in_order_of_keys(sums["rows", "names"].tolist())
-    labels = {column: of_cases[order] for column, of_cases in strata.items()}
+    names = sums["rows", "names"].tolist()
+    order = in_order_of_keys(names)
+    weights = CaseWeights.of(study.panel, seed).take(study.panel.positions(names)[order])
+    labels = {column: np.array([of[names[row]] for row in order], np.str_) for column, of in strata.items()}
     wanted: dict[Name, Influences] = {}
     found: dict[Name, Array] = {}
     for key in [str(name[2]) for name in sums.names("cases", "means") if name[-1] == EACH]:
@@ -786,7 +782,7 @@ def with_places(sums: Sums, weights: CaseWeights, strata: Mapping[str, npt.NDArr
         places |= own
         if means[..., :1].size:
             wanted |= {(key, *place, EACH): (means, shares, rows, order[rows]) for place, rows in places.items()}
-    return Sums({**sums.arrays, **found, **interval_sums(weights.take(order), wanted, threads)})
+    return Sums({**sums.arrays, **found, **interval_sums(weights, wanted, threads or available_threads())})
 
 
 def interval_sums(weights: CaseWeights, wanted: Mapping[Name, Influences], threads: int = 1) -> Mapping[Name, Array]:

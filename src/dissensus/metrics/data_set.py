@@ -259,16 +259,23 @@ class QuestionMetric(DataSetMetric):
     """Compare all cases of a draw at once, as the mean over questions such as one of every finding.
 
     The metric of a question is a formula of sums, which is followed into the imaginary numbers to find its derivatives,
-    unless :meth:`of_part` and :meth:`part_slopes` say otherwise.
+    unless :meth:`of_part` and :meth:`part_slopes` say otherwise; and sums are of :meth:`columns`, unless :meth:`sums`
+    and :meth:`chained` do.
     """
 
     @abstractmethod
     def parts(self, said: Said, labels: FloatArray) -> list[Part]:
         """Ask all questions of masses (n_draws, K, n_cases)."""
 
-    @abstractmethod
+    def columns(self, part: Part) -> FloatArray:
+        """Return what a unit of each mass of a part adds to every sum, shape (2, n_sums, m) or (K, n_sums, m)."""
+        raise NotImplementedError
+
     def sums(self, part: Part) -> FloatArray:
         """Add up the cases of a question in every draw, shape (n_draws, n_sums)."""
+        from dissensus.kernels.label_sums import weighted_sums
+
+        return weighted_sums(part.masses, self.columns(part))
 
     def of_sums(self, sums: Any) -> Any:
         """Return the metric (n,) of sums (n, n_sums); plain arithmetic, since they may be complex."""
@@ -276,7 +283,7 @@ class QuestionMetric(DataSetMetric):
 
     def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
         """Turn derivatives by the sums (n_sums,) into those by the masses of a part, (2, m) or (K, m)."""
-        raise NotImplementedError
+        return np.asarray(np.einsum("s,ksm->km", by_sums, self.columns(part)))
 
     def of_part(self, sums: FloatArray) -> FloatArray:
         """Return the metric of one question in every draw; what rounding overdoes is brought back into the range."""

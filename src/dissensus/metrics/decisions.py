@@ -80,29 +80,18 @@ class CountedDecisions(BinaryMetric):
             return np.asarray(decisions(said, self.threshold)[question])
         return np.asarray(said.scores[question] >= self.threshold, dtype=np.float64)
 
-    def sums(self, part: Part) -> FloatArray:
-        """Count tp, fp, fn and tn in every draw, shape (n_draws, 4)."""
-        from dissensus.kernels.label_sums import weighted_sums
-
-        calls = np.stack([part.stated, 1 - part.stated])
-        (fp, tn), (tp, fn) = (weighted_sums(calls, part.masses[:, row]) for row in (0, 1))
-        return np.stack([tp, fp, fn, tn], axis=1)
+    def columns(self, part: Part) -> FloatArray:
+        """Tell to which of tp, fp, fn and tn a case belongs."""
+        called, other, nothing = part.stated, 1 - part.stated, np.zeros_like(part.stated)
+        return np.stack([[nothing, called, nothing, other], [called, nothing, other, nothing]])
 
     def by_answer(self, said: Said, question: Question) -> FloatArray:
         """Return what every case adds to tp, fp, fn and tn."""
-        weights, stated = said.weights[question.rows], self.stated(said, question)
-        called, other, nothing = weights * stated, weights * (1 - stated), np.zeros_like(weights)
-        return np.stack([[nothing, called, nothing, other], [called, nothing, other, nothing]])
+        return self.columns(Part(self.stated(said, question), np.empty(0), (question,))) * said.weights[question.rows]
 
     def of_sums(self, sums: Any) -> Any:
         """Apply the formula."""
         return self.formula(*sums.T)
-
-    def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
-        """Tell what a case adds to the counts that it is in."""
-        by_tp, by_fp, by_fn, by_tn = by_sums
-        called, other = part.stated, 1 - part.stated
-        return np.stack([called * by_fp + other * by_tn, called * by_tp + other * by_fn])
 
     def amounts(self, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Add up counts."""
@@ -421,7 +410,7 @@ class ConfusionMetric(QuestionMetric):
         """Add up hits, labels, calls and the distance, shape (n_draws, 3 K + 1)."""
         from dissensus.kernels.label_sums import confusions
 
-        matrix = confusions(part.masses, np.ones(len(part.stated)), part.stated)  # labels in rows, calls in columns
+        matrix = confusions(part.masses, part.stated)  # labels in rows, calls in columns
         distance = (matrix * self.costs(matrix.shape[-1])).sum(axis=(1, 2))[:, None]
         return np.hstack([np.diagonal(matrix, axis1=1, axis2=2), matrix.sum(axis=2), matrix.sum(axis=1), distance])
 

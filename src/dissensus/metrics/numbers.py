@@ -15,7 +15,6 @@ import numpy as np
 
 from dissensus.core.arrays import FloatArray
 from dissensus.core.errors import DissensusError
-from dissensus.core.ragged import product
 from dissensus.metrics.base import Drawn, Metric, Predicted, Truth, one_of
 from dissensus.metrics.data_set import Part, Question, QuestionMetric, Said
 
@@ -190,14 +189,15 @@ class MomentMetric(QuestionMetric):
         asked, x = Question(np.arange(said.n_cases), -1), said.scores[:, 0]
         return [Part(x, said.weighted(labels, asked.rows), (asked,), said.marks[0] if said.marks else x)]
 
-    def sums(self, part: Part) -> FloatArray:
-        """Add up masses, x, the gap of x from a number amid all of them and its square, y, y times gap, y squared."""
-        from dissensus.kernels.label_sums import weighted_sums
+    def columns(self, part: Part) -> FloatArray:
+        """Add up masses, x, the gap of x from a number amid all of them and its square, y, y times gap, y squared.
 
-        of_x, of_y = _powers(part)
-        ones, y, squares = np.moveaxis(part.masses, 1, 0)
-        parts = (weighted_sums(of_x, ones), weighted_sums(of_y, y), weighted_sums(of_x[:1], squares))
-        return np.concatenate(parts).T
+        That number is amid those of all cases: sums of small numbers lose no digits.
+        """
+        x, marks, nothing = part.stated, part.marks[np.isfinite(part.marks)], np.zeros_like(part.stated)
+        flat, gaps = np.ones_like(x), x - (marks.mean() if len(marks) else 0.0)
+        of_x, of_y = [flat, x, gaps, gaps**2], [flat, gaps]
+        return np.stack([[*of_x, *[nothing] * 3], [*[nothing] * 4, *of_y, nothing], [*[nothing] * 6, flat]])
 
     def of_sums(self, sums: Any) -> Any:
         """Apply the formula to moments."""
@@ -206,11 +206,6 @@ class MomentMetric(QuestionMetric):
         var_x, var_y = gap_square / total - off**2, square / total - mean_y**2
         var_x, var_y = (np.where(np.real(one) > 0, one, 0.0) for one in (var_x, var_y))
         return self.of_moments(JointMoments(x / total, mean_y, var_x, var_y, y_gap / total - mean_y * off))
-
-    def chained(self, part: Part, by_sums: FloatArray) -> FloatArray:
-        """Tell what a case adds to all sums."""
-        of_x, of_y = _powers(part)
-        return np.stack([product(by_sums[:4], of_x), product(by_sums[4:6], of_y), by_sums[6] * of_x[0]])
 
     def size(self, sums: FloatArray) -> float:
         """Count all cases, by their weights."""
@@ -352,16 +347,6 @@ class BlandAltman(MomentMetric):
         """Return the mean difference, and so many standard deviations above or below it."""
         mean, variance = found.difference
         return np.asarray(mean + {"mean": 0.0, "lower": -Z, "upper": Z}[self.limit] * _root(variance))
-
-
-def _powers(part: Part) -> tuple[FloatArray, FloatArray]:
-    """Return what is summed over cases by mass: 1, x, the gap of x and its square; and by y: 1 and the gap.
-
-    The gap is from a number amid those of all cases: sums of small numbers lose no digits.
-    """
-    marks = part.marks[np.isfinite(part.marks)]
-    gaps, flat = part.stated - (marks.mean() if len(marks) else 0.0), np.ones_like(part.stated)
-    return np.stack([flat, part.stated, gaps, gaps**2]), np.stack([flat, gaps])
 
 
 def _varies(variance: FloatArray, mean: FloatArray) -> Any:

@@ -30,16 +30,15 @@ from dissensus.aggregations.normal_inverse_gamma import RatingPrior
 from dissensus.aggregations.priors import Lessons, ScoreRange, check_trained_on, taught
 from dissensus.certainty.categories import Categories
 from dissensus.core.arrays import FloatArray, Path
-from dissensus.core.bundle import bundled, restored
+from dissensus.core.bundle import bundled
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, FormatError, listing
-from dissensus.core.files import open_source
+from dissensus.core.files import Source, open_source
 from dissensus.core.receipt import Note, Receipt
 from dissensus.core.spec import present_versions
 from dissensus.draws import Plausibilities
 from dissensus.evaluation import evaluator, request
 from dissensus.evaluation.annotators import AnnotatorsAre, AnnotatorSpread, LeftOut
-from dissensus.evaluation.annotators import Piece as Cases
 from dissensus.evaluation.calibration import Calibration, calibrate
 from dissensus.evaluation.estimates import leading_runs
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_unless_incomparable
@@ -49,7 +48,7 @@ from dissensus.evaluation.request import Questions, cases_of_rows
 from dissensus.evaluation.results import Evaluation, Leads
 from dissensus.evaluation.store import REPORT, load, write_files
 from dissensus.evaluation.sums import Sums
-from dissensus.evaluation.tally import common_conditions, informed_by, pickled, prior_for
+from dissensus.evaluation.tally import common_conditions, informed_by, pickled, prior_for, refuse_whole
 from dissensus.metrics.base import Metric
 from dissensus.pieces import partition as split
 from dissensus.pieces import passes
@@ -71,12 +70,12 @@ SHOWN_CASES = 2000
 
 # What is asked and kept as it is given.
 AS_GIVEN = (
-    *("primary", "draws", "seed", "level", "annotators", "panel", "leads", "margin", "called", "categories"),
-    "protocol",
+    *("primary", "draws", "seed", "level", "annotators", "panel"),
+    *("leads", "margin", "called", "categories", "protocol"),
 )
 
-# Files that are put together at a time, and sums of passes that come to this process at most.
-FEW, MOST_SUMS = 16, 4096
+# Files that are put together at a time.
+FEW = 16
 
 # What was learned from all cases, and what is known of the split input.
 LESSONS, INDEX = f"{PIECES}/learned.bundle", "index"
@@ -208,10 +207,8 @@ def evaluate_files(
     files |= {name: one for name, one in ((STRATA, strata), (TRUTH, truth)) if one is not None}
     _refuse_inside(directory, [part for one in files.values() for part in files_of(one)])
     inputs = {name: Input.of(one, is_small=name in (STRATA, TRUTH)) for name, one in files.items()}
-    places = {
-        name: str(one) if isinstance(one, str | PathLike) else listing(list(map(str, one)))
-        for name, one in files.items()
-    }
+    named = ((name, list(map(str, files_of(one)))) for name, one in files.items())
+    places = {name: parts[0] if isinstance(files[name], str | PathLike) else listing(parts) for name, parts in named}
     how = Reading.of(places, list(predictions), reading or {})
     columns = {name: how.case_column(name, one) for name, one in inputs.items()}
     if protocol is not None:
@@ -228,8 +225,9 @@ def evaluate_files(
     }
     facts: dict[str, FileFacts] = dict(worked(executor, look_at_file, b"", looked_at))
     n_cases = FileFacts.n_cases(facts[place] for place in inputs[STUDY].places) if counts else 1
-    options = {**recorded(asked), "reading": how.record(), "versions": present_versions()}
+    options = {**asked, "reading": how.record(), "versions": present_versions()}
     options |= {"partitioned": True} if partitioned else {}
+    options = json.loads(json.dumps(options, default=recorded))
     marks = {name: {place: facts[place].mark for place in one.places} for name, one in inputs.items()}
     manifest = Manifest([marks], options, n_buckets=max(1, -(-n_cases // shard_size)))
     watch = watch or Watch()
@@ -251,10 +249,9 @@ def asked_of(given: Mapping[str, Any]) -> dict[str, Any]:
     for name, known in choices.items():
         if given[name] is not None:
             check_choice(name, given[name], known)
-    read_as = given["reading"] or {}
+    read_as, asked = given["reading"] or {}, {name: given[name] for name in AS_GIVEN}
     is_binary = "binary" if read_as.get("positive") else ""
     question = "findings" if read_as.get("format") == "checklist" else str(read_as.get("question") or is_binary)
-    asked = {name: given[name] for name in AS_GIVEN if name != "protocol" or given[name] is not None}
     chosen = request.chosen_aggregations(given["aggregations"], question or "conditions", sweep=given["sweep"])
     asked["metrics"] = None if given["metrics"] is None else request.listed_metrics(given["metrics"])
     asked |= {"calibrated": given["reference"] is not None, "trained_on": list(given["trained_on"])}
@@ -265,13 +262,9 @@ def asked_of(given: Mapping[str, Any]) -> dict[str, Any]:
         raise DissensusError("there is nothing to evaluate", expected="at least one aggregation")
     check_seed(given["seed"])
     check_share("level", given["level"])
-    for spec in chosen:
-        if spec.needs_whole:
-            raise DissensusError(
-                f"{spec.id} cannot be evaluated piece by piece",
-                got=spec.needs_whole,
-                advice="evaluate it on a study that fits into memory, such as a sample of the cases in one file",
-            )
+    refuse_whole(chosen, "piece by piece", "evaluate it on a study that fits into memory, such as some of the cases")
+    if asked["categories"] is not None and not isinstance(asked["categories"], Categories):
+        asked["categories"] = open_source(asked["categories"])
     return {**asked, "aggregations": chosen}
 
 
@@ -288,18 +281,13 @@ def _refuse_inside(directory: Path, files: Sequence[Path]) -> None:
             )
 
 
-def recorded(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is asked as plain values."""
-    found = {name: value.record() if isinstance(value, Metric) else value for name, value in asked.items()}
-    found["aggregations"] = [spec.record() for spec in asked["aggregations"]]
-    found |= {"protocol": asked["protocol"].sha256} if "protocol" in asked else {}
-    if asked["metrics"] is not None:
-        found["metrics"] = [one if isinstance(one, str) else one.record() for one in asked["metrics"]]
-    if isinstance(categories := asked["categories"], Categories):
-        found["categories"] = digest(bundled([categories.conditions, categories.names, categories.codes]))
-    elif categories is not None:
-        found["categories"] = f"sha256:{open_source(categories).sha256}"
-    return found
+def recorded(value: Any) -> Any:
+    """Return what is asked as a plain value, where JSON has none for it."""
+    if isinstance(value, Categories):
+        return digest(bundled([value.conditions, value.names, value.codes]))
+    if isinstance(value, Protocol | Source):
+        return f"sha256:{value.sha256}"
+    return value.record()
 
 
 def digest(*parts: bytes | str) -> str:
@@ -348,7 +336,7 @@ class FileEvaluation:
             sums,
             held=held.result(),
             pieces=passes.cases_in(storage, cases),
-            excluded=tuple(sorted(sums[passes.EXCLUDED].tolist())[: passes.MOST_NAMED]),
+            excluded=tuple(sums[passes.EXCLUDED].tolist()),
             n_excluded=int(sums["excluded",]),
             n_annotators=None if survey.annotators is None else len(survey.annotators),
             moved=self._left_out(settings, sorted({*leading})),
@@ -357,7 +345,7 @@ class FileEvaluation:
             trained_on=tuple(self.asked["trained_on"]),
             experts=experts.result(),
             disputed=self._disputed(settings, sums),
-            protocol=self.asked.get("protocol"),
+            protocol=self.asked["protocol"],
         )
         found = self._described(found, shown)
 
@@ -389,9 +377,8 @@ class FileEvaluation:
         settings, storage, index = pickle.dumps(partition), partition.storage, f"{partition.folder}/{INDEX}"
         if storage.has(index):
             advice = f"remove {storage.root}/{partition.folder} and go on with --resume: finished pieces stay"
-            return cast(
-                "split.Pieces", storage.restored(index, [split.Pieces, Match], "the split input is damaged", advice)
-            )
+            known: split.Pieces = storage.restored(index, [split.Pieces, Match], "the split input is damaged", advice)
+            return known
         if partition.files:
             marks, told = {split.absolute(place): one.mark for place, one in self.facts.items()}, {}
             for piece, own in partition.files.items():
@@ -402,7 +389,7 @@ class FileEvaluation:
             list(self._worked(split.scatter, settings, "splitting by case", chunks))
             buckets = {f"{number:05d}": number for number in range(partition.n_buckets)}
             done = self._worked(split.gather, settings, "putting cases together", buckets)
-        found = split.Pieces.joined([restored(result, [split.Pieces, Match]) for _, result in sorted(done)])
+        found = split.Pieces.joined([own for _, own in sorted(done, key=itemgetter(0))])
         if not found.digests:
             raise FormatError("no row names its case", where=self.reading.places[STUDY], advice="give the rows names")
         storage.write(index, bundled(found))
@@ -540,8 +527,8 @@ class FileEvaluation:
         if few.counted.n_opinions and not all(spec.is_informed for spec in specs):
             conditions = common_conditions([spec.sample(few, draws=1) for spec in specs if not spec.is_informed])
         categories = asked["categories"]
-        if categories is not None and not isinstance(categories, Categories):
-            categories = Categories.from_source(open_source(categories), conditions)
+        if isinstance(categories, Source):
+            categories = Categories.from_source(categories, conditions)
         wide = dict[str, Predictions]()  # of one case with the most conditions, in the place of all of a model
         for name, model in rows.models.items():
             codes = np.arange(survey.widest[name], dtype=np.int64)
@@ -604,11 +591,8 @@ class FileEvaluation:
 
         def total(request: case_prior.Request) -> FloatArray:
             settings = pickle.dumps((self.partition, reading, request, self.asked["seed"], finding))
-            names = list(self.pieces.digests)
-            size = -(-len(names) // MOST_SUMS)
-            groups = {names[first]: names[first : first + size] for first in range(0, len(names), size)}
-            sizes = {name: sum(self.pieces.sizes[one] for one in group) for name, group in groups.items()}
-            found = dict(self._worked(passes.sum_pieces, settings, what, groups, sizes))
+            names = {name: name for name in self.pieces.digests}
+            found = dict(self._worked(passes.sum_piece, settings, what, names, self.pieces.sizes))
             return np.asarray(sum(one for _, one in sorted(found.items()) if one is not None))
 
         how: dict[str, Any] = {"total": total, "labels": rows.labels_by_case, "trained_on": trained_on}
@@ -642,11 +626,9 @@ class FileEvaluation:
         rows = self.sample.select(list(self.survey.everyone)).questions
         design: Any = evaluator.design_of(rows.study, "sample")
         pieces = []
-        for finding, own in rows.parts.items():  # without some annotators, aggregations learn another thing
-            plan, study, models = settings.informed(finding, rows, own)
-            prior = case_prior.known_prior(plan.aggregations)
-            asked = tuple(informed_by(spec, prior) for spec in settings.specs)
-            pieces.append(Cases(replace(plan, aggregations=asked), study, models, prior))
+        for one in (settings.informed(finding, rows) for finding in rows.parts):
+            asked = tuple(informed_by(spec, one.prior) for spec in settings.specs)
+            pieces.append(one._replace(plan=replace(one.plan, aggregations=asked)))  # they learn another thing then
         left = LeftOut(pieces, rows.models, design, rows.strata, runs, self.threads)
         total = len(design.case) * len(runs)
         with self.watch.progress("leaving annotators out", total, "cases") as advance:

@@ -1,8 +1,8 @@
 """How inputs are split by case, wherever that is done.
 
 Cases go to pieces by a hash of their names, so that rows of a case meet whichever file they come from; they stand in
-the order of files, then rows. Whoever splits reads a chunk of a file and writes one file, in which the rows of every
-bucket stand together; then the rows of each bucket are put together from all of these. Memory is that of a chunk and of
+the order of files, then rows. Whoever splits reads a chunk of a file and writes one Parquet file, in which the rows of
+every bucket stand together; then each bucket is read from all of these. Memory is that of a chunk and of
 a piece, however large the input, and nothing passes through the process that asks for it. Rows of cases that first came
 with files that were added later are pieces of their own, so that earlier pieces stay as they are. Files that are
 partitioned by case already are pieces as they are.
@@ -77,8 +77,7 @@ class Partition:
         if not self.files:
             return frames_from(self.storage.read(f"{self.folder}/{piece}"))
         found = {name: self.named(name, rows_in(place, self.types[name])) for name, place in self.files[piece].items()}
-        own = pl.col(NAME).is_in(found[STUDY][NAME].unique().implode()) | pl.col(NAME).is_null()
-        return {name: rows.filter(own).drop(NAME) for name, rows in found.items()}
+        return of_cases(found, found[STUDY][NAME].unique())
 
     def named(self, name: str, rows: pl.DataFrame) -> pl.DataFrame:
         """Write the names of cases beside the rows of an input, and into them if a piece could read them otherwise."""
@@ -86,11 +85,6 @@ class Partition:
         if self.texts[name]:  # a piece of whole numbers only would be read as another name
             rows = rows.with_columns(names.alias(self.columns[name]))
         return rows.with_columns(names.alias(NAME))
-
-    def nothing(self, name: str) -> pl.DataFrame:
-        """Return a table without rows, as those of an input are when they are split."""
-        types: Any = {**self.types[name], **({self.columns[name]: pl.String()} if self.texts[name] else {})}
-        return pl.DataFrame(schema={**types, GENERATION: pl.Int32})
 
     def about(self, cases: Sequence[str], pieces: Sequence[str]) -> list[str]:
         """Name the pieces that may hold some cases."""
@@ -206,62 +200,44 @@ def _files_by_piece(generations: Mapping[str, Sequence[Input]]) -> dict[str, dic
 
 
 def scatter(settings: bytes, chunk: Chunk) -> None:
-    """Write the rows of a chunk, those of every bucket together, unless that has been done before.
-
-    The file begins with the place where each bucket begins behind it.
-    """
+    """Write the rows of a chunk in the order of their buckets, unless that has been done before."""
     how: Partition = pickle.loads(settings)
     if how.storage.has(how.part(chunk)):
         return
     rows = how.named(chunk.input, rows_in(chunk.place, how.types[chunk.input], chunk.first, chunk.size))
-    bucket = pl.Series(BUCKET, buckets_of(rows[NAME], how.n_buckets))
-    found, parts = rows.drop(NAME).with_columns(bucket).partition_by(BUCKET, as_dict=True, include_key=False), []
-    for number in range(how.n_buckets + 1):
-        written = io.BytesIO()
-        if (number,) in found:
-            found[number,].write_ipc_stream(written, compression="lz4")
-        parts.append(written.getvalue())
-    begins = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-    how.storage.write(how.part(chunk), begins.tobytes() + b"".join(parts))
+    bucket, generation = buckets_of(rows[NAME], how.n_buckets), pl.lit(chunk.generation, pl.Int32)
+    rows = rows.with_columns(generation.alias(GENERATION), pl.Series(BUCKET, bucket)).sort(BUCKET, maintain_order=True)
+    size = max(LEAST_ROWS, len(rows) // how.n_buckets)  # a bucket is read without most of the others
+    how.storage.write(how.part(chunk), parquet(rows, compression="lz4", row_group_size=size))
 
 
-def gather(settings: bytes, bucket: int) -> bytes:
-    """Put the rows of a bucket together; return what is known of its pieces as a bundle.
+def gather(settings: bytes, bucket: int) -> Pieces:
+    """Put the rows of a bucket together; return what is known of its pieces.
 
     Cases are in the piece of the generation of files that they first came with. Rows without a case come first in every
     piece: they declare names, or a reader refuses them.
     """
     how: Partition = pickle.loads(settings)
-    index = f"{how.folder}/bucket-{bucket:05d}"
-    if how.storage.has(index):
-        return how.storage.read(index)
-    frames, nameless = _bucket(how, bucket), _bucket(how, how.n_buckets)
-    known = frames[STUDY].group_by(NAME, maintain_order=True).agg(pl.col(GENERATION).min())
-    digests, sizes = dict[str, str](), dict[str, int]()
+    frames, digests, sizes = dict[str, pl.DataFrame](), dict[str, str](), dict[str, int]()
+    for name in how.types:
+        files = [f"{how.storage.root}/{how.part(chunk)}" for chunk in how.chunks if chunk.input == name]
+        rows = pl.scan_parquet(files, glob=False, hive_partitioning=False)
+        rows = rows.filter(pl.col(BUCKET).is_in([bucket, how.n_buckets]))
+        frames[name] = rows.collect().sort(pl.col(NAME).is_not_null(), maintain_order=True)
+    known = frames[STUDY].drop_nulls(NAME).group_by(NAME, maintain_order=True).agg(pl.col(GENERATION).min())
     for (generation,), cases in known.group_by(GENERATION):
-        piece, own = f"{generation}-{bucket:05d}", pl.col(NAME).is_in(cases[NAME].implode())
-        both = {name: pl.concat([nameless[name], rows.filter(own)]) for name, rows in frames.items()}
+        piece, own = f"{generation}-{bucket:05d}", of_cases(frames, cases[NAME])
         how_written = {"compression": "lz4", "statistics": False}
-        payload = bundled({name: parquet(rows.drop(GENERATION, NAME), **how_written) for name, rows in both.items()})
+        payload = bundled({name: parquet(rows, **how_written) for name, rows in own.items()})
         how.storage.write(f"{how.folder}/{piece}", payload)
         digests[piece], sizes[piece] = hashlib.sha256(payload).hexdigest(), len(cases)
-    found = bundled(Pieces(digests, sizes, _matches(frames)))
-    how.storage.write(index, found)
-    return found
+    return Pieces(digests, sizes, _matches(frames))
 
 
-def _bucket(how: Partition, bucket: int) -> dict[str, pl.DataFrame]:
-    """Return the rows of a bucket, by input, in the order of chunks, with names of cases and generations."""
-    found = {name: [how.nothing(name)] for name in how.types}
-    for chunk in how.chunks:
-        with how.storage.opened(how.part(chunk)) as file:
-            file.seek(8 * bucket)
-            first, end = np.frombuffer(file.read(16), dtype=np.int64).tolist()
-            if end > first:
-                file.seek(8 * (how.n_buckets + 2) + first)
-                rows = pl.read_ipc_stream(io.BytesIO(file.read(end - first)))
-                found[chunk.input].append(rows.with_columns(pl.lit(chunk.generation, pl.Int32).alias(GENERATION)))
-    return {name: how.named(name, pl.concat(parts)) for name, parts in found.items()}
+def of_cases(frames: Mapping[str, pl.DataFrame], cases: pl.Series) -> dict[str, pl.DataFrame]:
+    """Keep the rows about some cases, and those without a case; what was written beside them goes."""
+    own = pl.col(NAME).is_in(cases.implode()) | pl.col(NAME).is_null()
+    return {name: rows.filter(own).drop(BUCKET, GENERATION, NAME, strict=False) for name, rows in frames.items()}
 
 
 def _matches(frames: Mapping[str, pl.DataFrame]) -> dict[str, Match]:
@@ -270,13 +246,13 @@ def _matches(frames: Mapping[str, pl.DataFrame]) -> dict[str, Match]:
     return {name: Match.of(names[STUDY], own) for name, own in names.items() if name.startswith("model")}
 
 
-def compare_files(settings: bytes, given: tuple[str, str]) -> bytes:
+def compare_files(settings: bytes, given: tuple[str, str]) -> Pieces:
     """See how the cases of files match that are partitioned by case already; as :func:`gather` says it."""
     how, (piece, digest) = pickle.loads(settings), given
     compared = {name: place for name, place in how.files[piece].items() if name == STUDY or name.startswith("model")}
     types = {name: {how.columns[name]: how.types[name][how.columns[name]]} for name in compared}
     named = {name: how.named(name, rows_in(place, types[name])) for name, place in compared.items()}
-    return bundled(Pieces({piece: digest}, {piece: named[STUDY][NAME].n_unique()}, _matches(named)))
+    return Pieces({piece: digest}, {piece: named[STUDY][NAME].n_unique()}, _matches(named))
 
 
 def rows_about(settings: bytes, piece: str) -> dict[str, pl.DataFrame]:

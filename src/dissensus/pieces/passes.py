@@ -37,6 +37,7 @@ from dissensus.core.files import Limits, Source
 from dissensus.core.names import Unranked, case_keys, in_order_of_keys
 from dissensus.core.receipt import Column, Note, Receipt
 from dissensus.evaluation.annotators import LEAST_ANNOTATORS, LEAST_COMMON, MOST_CASES, shared_cases
+from dissensus.evaluation.annotators import Piece as Cases
 from dissensus.evaluation.evaluator import assembled, truth_of
 from dissensus.evaluation.intervals import InformedPrior
 from dissensus.evaluation.labels import data_set_metrics
@@ -67,8 +68,8 @@ MOST_DISPUTED = 500
 # How many cases without any opinion are kept by name.
 MOST_NAMED = 20
 
-# What pieces keep of their cases is read once where their files have fewer bytes, and again and again otherwise.
-LITTLE = 64_000_000
+# What pieces keep of their cases is read once where it has fewer bytes, and again and again otherwise.
+LITTLE = 128_000_000
 
 EXCLUDED = ("rows", "excluded")
 DISPUTED = (("rows", "disputed names"), ("rows", "disputed certainties"))
@@ -476,9 +477,7 @@ def merged_receipts(
         if before is None or (note.found == UNSCORED and note.count < before.count):  # many pieces have the same ones
             sums[note.found] = note
         elif note.found != UNSCORED:
-            most = max(len(before.examples), len(note.examples))
-            examples = tuple(dict.fromkeys((*before.examples, *note.examples)))[:most]
-            sums[note.found] = replace(before, count=before.count + note.count, examples=examples)
+            sums[note.found] = before + note
     sums |= {note.found: note for note in notes}
     if UNSCORED in sums and unlisted is not None:
         sums[UNSCORED] = replace(sums[UNSCORED], count=len(unlisted), examples=tuple(unlisted[:3]))
@@ -553,14 +552,12 @@ class Settings:
     reference: int = 0
     leads: Leads = "agreement"
 
-    def informed(
-        self, finding: str, asked: Questions, own: tuple[str, ...]
-    ) -> tuple[Plan, Study, dict[str, Predictions]]:
+    def informed(self, finding: str, asked: Questions) -> Cases:
         """Give the aggregations what they learned of a part, and those that ask for it the prior of its cases.
 
         The cases come back in the order of their keys, in which a plan and its prior take them.
         """
-        study, models = asked.of_part(own)
+        study, models = asked.of_part(asked.parts[finding])
         learned, names = self.learned, [study.case_names[i] for i in in_order_of_keys(study.case_names)]
         study = study.select(names)
         said = {name: model.select(names) for name, model in models.items()}
@@ -571,16 +568,17 @@ class Settings:
             prior = prior_of(recipe, study.opinions, said, asked.labels_by_case)
         specs = (taught(spec, learned.lessons[finding], study.conditions) for spec in self.specs)
         informed = tuple(informed_by(spec, prior) for spec in specs)
-        return replace(self.plan, aggregations=informed, refits=learned.refits.get(finding)), study, said
+        plan = replace(self.plan, aggregations=informed, refits=learned.refits.get(finding))
+        return Cases(plan, study, said, prior)
 
     def tally(self, asked: Questions, truth: Study | None) -> Sums:
         """Sum over the rows of every part on which somebody said anything."""
         found = []
         for finding, rows in asked.parts.items():
             if asked.of_part(rows)[0].counted.panel.votes_per_case.any():
-                plan, study, models = self.informed(finding, asked, rows)
-                plan = replace(plan, truth=truth if models else None)
-                found.append(plan.tally(study, models, asked.strata, threads=self.threads))
+                own = self.informed(finding, asked)
+                plan = replace(own.plan, truth=truth if own.models else None)
+                found.append(plan.tally(own.study, own.models, asked.strata, threads=self.threads))
         return Sums.joined(found)
 
     def assembled(self, asked: Questions, sums: Sums, **known: Any) -> Evaluation:
@@ -601,7 +599,7 @@ def evaluate_piece(settings: bytes, given: tuple[str, str]) -> Any:
     piece = Piece.read(partition.frames(name), how.reading)
     if piece is None or not piece.questions.study.counted.panel.votes_per_case.any():
         nobody = excluded(() if piece is None else piece.questions.study.case_names)
-        return write(piece_of(key, "sums"), written(nobody))
+        return write(piece_of(key, "sums"), written(nobody.arrays))
     asked, metrics = piece.questions, how.plan.metrics
     for metric in metrics:
         for model in asked.models.values():
@@ -620,25 +618,24 @@ def evaluate_piece(settings: bytes, given: tuple[str, str]) -> Any:
         kept |= zip(DISPUTED, least(names, sums[certainties][0]), strict=True)
     if data_set_metrics(metrics):
         seen = sums.only(lambda name: name[-1] == "certainties" or (name[0] == "rows" and name[:2] not in GROUPS))
-        write(piece_of(key, "cases"), written(seen))
-    return write(piece_of(key, "sums"), written(Sums(kept)))
+        write(piece_of(key, "cases"), written(seen.arrays))
+    return write(piece_of(key, "sums"), written(kept))
 
 
-def sum_pieces(settings: bytes, pieces: Sequence[str]) -> FloatArray | None:
-    """Sum over the cases of some pieces what the fit of an informed prior asks for: the work of its passes."""
+def sum_piece(settings: bytes, name: str) -> FloatArray | None:
+    """Sum over the cases of a piece what the fit of an informed prior asks for: the work of its passes."""
     partition, reading, request, seed, finding = pickle.loads(settings)
-    found: list[FloatArray] = []
-    for piece in filter(None, (Piece.read(partition.frames(one), reading) for one in pieces)):
-        asked = piece.questions
-        study, models = asked.of_part(asked.parts[finding])
-        study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums
-        opinions, weights = kept_opinions(study.counted), None
-        if request.sought == "refits":  # each case counts as in the first resamples
-            cases = study.panel.positions(list(opinions.case_names))
-            weights = CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS)
-        if opinions.n_cases:
-            found.append(request.of_part(opinions, models, weights, asked.labels_by_case))
-    return np.asarray(sum(found)) if found else None
+    piece = Piece.read(partition.frames(name), reading)
+    if piece is None:
+        return None
+    asked = piece.questions
+    study, models = asked.of_part(asked.parts[finding])
+    study = study.select(in_order_of_keys(study.case_names))  # the order of rows changes no bit of the sums
+    opinions, weights = kept_opinions(study.counted), None
+    if request.sought == "refits":  # each case counts as in the first resamples
+        cases = study.panel.positions(list(opinions.case_names))
+        weights = CaseWeights.of(study.panel, seed).bootstrap(cases, REFITS)
+    return request.of_part(opinions, models, weights, asked.labels_by_case) if opinions.n_cases else None
 
 
 # Sums ----------------------------------------------------------------------------------------------------
@@ -663,11 +660,10 @@ def least(names: Array, certainties: Array) -> tuple[Array, Array]:
     return names[order], certainties[order]
 
 
-def written(sums: Sums) -> bytes:
-    """Write sums as an npz file; the same sums give the same bytes."""
-    file = io.BytesIO()
-    names = json.dumps(list(sums.arrays)).encode()
-    np.savez_compressed(file, *sums.arrays.values(), names=np.frombuffer(names, dtype=np.uint8))
+def written(arrays: Mapping[Name, Array]) -> bytes:
+    """Write named arrays as an npz file; the same arrays give the same bytes."""
+    file, named = io.BytesIO(), {json.dumps(name): array for name, array in arrays.items()}
+    np.savez_compressed(file, **cast("dict[str, Any]", named))
     return file.getvalue()
 
 
@@ -676,15 +672,14 @@ class PieceFile(Mapping[Name, Array]):
 
     def __init__(self, storage: Storage, file: str) -> None:
         self.storage, self.file = storage, file
-        with storage.opened(file) as opened:
-            self.size = opened.seek(0, io.SEEK_END)
         with self.opened() as content:
-            self.names = {tuple(words): f"arr_{i}" for i, words in enumerate(json.loads(content["names"].tobytes()))}
+            self.names: dict[Name, str] = {tuple(json.loads(name)): name for name in content.files}
+            self.size = sum(one.file_size for one in content.zip.infolist())
 
     def __getitem__(self, name: Name) -> Array:
         where = self.names[name]
         with self.opened() as content:
-            return content[where]
+            return np.asarray(content[where])
 
     def __iter__(self) -> Iterator[Name]:
         return iter(self.names)
@@ -698,7 +693,7 @@ class PieceFile(Mapping[Name, Array]):
             return {name: content[where] for name, where in self.names.items()}
 
     @contextmanager
-    def opened(self) -> Iterator[Mapping[str, Array]]:
+    def opened(self) -> Iterator[Any]:
         """Open the file, or say that it is damaged."""
         try:
             with self.storage.opened(self.file) as file, np.load(file, allow_pickle=False) as content:
@@ -715,18 +710,11 @@ def together(storage: Storage, files: Sequence[str]) -> Any:
         found = [restored(storage.read(file), CLASSES) for file in files]
         known = [one for one in found if one is not None]
         return reduce(add, known) if known else None
-    disputed: list[Sequence[Array]] = []
-
-    def of_all(file: str) -> Sums:
-        arrays = PieceFile(storage, file).read()
-        if DISPUTED[0] in arrays:
-            both = zip(*disputed, [arrays.pop(name) for name in DISPUTED], strict=True)
-            disputed[:] = [least(*map(np.concatenate, both))]
-        return Sums(arrays)
-
-    sums = dict(Sums.joined(map(of_all, files)).arrays)
+    sums = dict(Sums.joined(Sums(PieceFile(storage, file).read()) for file in files).arrays)
     sums[EXCLUDED] = np.sort(sums[EXCLUDED])[:MOST_NAMED]
-    return Sums({**sums, **(dict(zip(DISPUTED, disputed[0], strict=True)) if disputed else {})})
+    if DISPUTED[0] in sums:
+        sums |= zip(DISPUTED, least(*(sums[name] for name in DISPUTED)), strict=True)
+    return Sums(sums)
 
 
 def cases_in(storage: Storage, files: Sequence[str]) -> list[Sums]:
@@ -741,4 +729,4 @@ def merge_files(settings: bytes, given: tuple[str, Sequence[str]]) -> None:
     storage, (target, files) = pickle.loads(settings), given
     if not storage.has(target):
         found = together(storage, files)
-        storage.write(target, written(found) if isinstance(found, Sums) else bundled(found))
+        storage.write(target, written(found.arrays) if isinstance(found, Sums) else bundled(found))

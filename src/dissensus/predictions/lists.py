@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral
@@ -20,7 +20,7 @@ from dissensus.core.names import Cases, case_positions, check_names
 from dissensus.core.ragged import begins_run, frozen, offsets_from_lengths, row_of_each, take_rows
 from dissensus.core.receipt import Note, Received, shortened, spaced, tied_in_words
 from dissensus.core.screen import counted, repr_html
-from dissensus.study.builders import condition_codes, condition_names, numbered_names, numeric_array, unknown_condition
+from dissensus.study.builders import condition_names, nested_mentions, numbered_names, numeric_array, unknown_condition
 from dissensus.study.diagnosis import percent, span
 from dissensus.study.question import ANSWERS, PAIR
 
@@ -737,31 +737,20 @@ def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> 
     """
     if kind == "set" and isinstance(lists, np.ndarray):
         return from_matrix(lists, replace(options, kind=kind))
-    if kind == "set":
-        unfit = [row for row in lists if not isinstance(row, Collection)]
-        if unfit:
-            raise DissensusError("a set must be a list of conditions", got=f"{unfit[0]!r:.60}")
-        first = next((row for row in lists if len(row)), ())
-        if not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first):
-            return from_matrix(lists, replace(options, kind=kind))
     cases = [_items(one, kind) for one in lists]
+    members = next(filter(None, cases), []) if kind == "set" else []
+    if any(isinstance(member, bool | np.bool_) for member in members):
+        return from_matrix(lists, replace(options, kind=kind))
     blocks = [[one] for one in cases]
     if kind == "ranking":
         single = (str, Integral, np.bool_, float, type(None))
         blocks = [[[item] if isinstance(item, single) else _items(item, "block") for item in one] for one in cases]
-    mentions = [mention for one in blocks for block in one for mention in block]
-    names = condition_names(mentions, options.conditions)
-    subject = Subject(options.name, names, numbered_names(options.cases, len(cases)))
-    empty = [case for case, one in enumerate(blocks) if kind == "ranking" and not all(one)]
-    if empty:
-        where = subject.place(empty[0])
-        raise DissensusError("a block is empty", expected="at least one condition in every block", where=where)
-    sizes = np.array([len(block) for one in blocks for block in one], dtype=np.int64)
-    case = np.repeat(np.repeat(np.arange(len(blocks)), [len(one) for one in blocks]), sizes)
-    rank = np.array([rank for one in blocks for rank in range(len(one))], dtype=np.float64)
-    values = -np.repeat(rank, sizes) if kind == "ranking" else np.ones(len(mentions))
-    codes = condition_codes(mentions, names, lambda at: subject.place(int(case[at])))
-    return subject.with_some(kind, case, codes, values)
+    sets = [one if kind == "ranking" or any(one) else [] for one in blocks]  # an empty set has no block
+    names, panel, case, block, codes = nested_mentions(
+        [[one] for one in sets], options.conditions, case_names=options.cases
+    )
+    values = -block.astype(np.float64) if kind == "ranking" else np.ones(len(codes))
+    return Subject(options.name, names, panel.case_names).with_some(kind, case, codes, values)
 
 
 def _items(value: Any, what: str) -> list[Any]:

@@ -64,17 +64,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
 # Names of a column that holds what a model answers, where no column goes by a name of a condition.
 ANSWERS = frozenset(
     (
-        *(
-            "prediction",
-            "predictions",
-            "predicted",
-            "predicted_label",
-            "predicted_class",
-            "predicted_condition",
-            "pred",
-        ),
-        *("pred_label", "pred_class", "y_pred", "yhat", "y_hat", "answer", "response", "output", "grade"),
-        "predicted_grade",
+        *("prediction", "predictions", "predicted", "predicted_label", "predicted_class", "predicted_condition"),
+        *("predicted_grade", "pred", "pred_label", "pred_class", "y_pred", "yhat", "y_hat", "answer", "response"),
+        *("output", "grade"),
     )
 )
 

@@ -271,7 +271,8 @@ def assemble(
     if len(first) < len(codes):  # the codes of a block ascend
         first_key = row_of_each(code_offsets) * len(names)
         codes = np.sort(first_key + codes, kind="stable") - first_key
-    block_offsets = offsets_from_lengths(np.bincount(ranking[first], minlength=panel.n_opinions))
+    of_block = ranking[first] if len(first) < len(codes) else ranking
+    block_offsets = offsets_from_lengths(np.bincount(of_block, minlength=panel.n_opinions))
     return Study(names, panel, block_offsets, code_offsets, codes, unranked)
 
 

@@ -17,7 +17,7 @@ from dissensus.aggregations import MajorityVote
 from dissensus.core.errors import FormatError
 from dissensus.evaluation.plots import Plots
 from dissensus.figures import charts, theme
-from dissensus.figures.charts import Axis, Band, Chart, Labels, Line, Pane, Points, specification, svg
+from dissensus.figures.charts import Axis, Band, Chart, Line, Pane, Points, specification, svg
 from dissensus.figures.evaluation_charts import bands, draws_histogram, metric_across_reliability, sampled_places
 from dissensus.metrics import TopKAccuracy
 from figures.figure_studies import at_edge, evaluated, study, usual
@@ -68,15 +68,12 @@ def test_bands_leave_gaps_where_numbers_are_undefined() -> None:
     assert bands(np.arange(2.0), np.full(2, np.nan), np.ones(2), colour="#000000", opacity=0.2) == ()
 
 
-def test_a_square_without_axes_and_with_words_is_drawn() -> None:
-    corners = np.array([0.0, 1.0, 0.5]), np.array([0.0, 0.0, 3**0.5 / 2])
+def test_a_square_without_axes_is_drawn() -> None:
     hidden = Axis(span=(-0.2, 1.2), is_shown=False)
-    pane = Pane((Points(*corners), Labels(*corners, ("a", "<b>", "c"))), hidden, hidden, is_square=True)
-    chart = Chart("triangle", (pane,))
-    panel = specification(chart)["vconcat"][0]["hconcat"][0]
+    pane = Pane((Points(np.array([0.0, 1.0, 0.5]), np.array([0.0, 0.0, 0.9])),), hidden, hidden, is_square=True)
+    panel = specification(Chart("triangle", (pane,)))["vconcat"][0]["hconcat"][0]
     assert panel["width"] == panel["height"]
     assert panel["layer"][0]["encoding"]["x"]["axis"] is None
-    assert "&lt;b&gt;" in svg(chart)
 
 
 def summary(values: list[float], reliabilities: list[float | None]) -> pl.DataFrame:
@@ -143,7 +140,7 @@ def test_characters_that_control_a_terminal_are_shown() -> None:
     drawing = svg(result.plot.chart("estimands")) + svg(result.plot.chart("case", case="0"))
     assert not set(drawing) & set("\x1b\x07\u202e\x9b\x7f")
     assert "\\x1b" in drawing
-    assert "<path" in svg(Chart(hostile, (Pane((Labels(np.zeros(1), np.zeros(1), (hostile,)),)),)))
+    assert "<path" in svg(Chart(hostile, (Pane((Points(np.zeros(1), np.zeros(1), texts=(hostile,)),)),)))
 
 
 def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """No page, docstring, template or sentence claims what the data do not tell."""
 
-import math
 import re
 from functools import cache
 from pathlib import Path
@@ -101,14 +100,3 @@ def test_intervals_without_the_part_of_the_annotators_say_why() -> None:
     assert f"{lacking}they count as fixed." in told(4, annotators="fixed")
     assert f"{lacking}fewer than 3 of them share 10 cases" in told(150)
     assert lacking not in told(4)
-
-
-def test_shares_of_the_variance_add_up_and_name_their_parts() -> None:
-    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.01, "fit_sd": math.nan, "family_sd": math.nan}
-    result = simulated(TopKAccuracy(1), seed=1)
-    (said,) = sentences.shares(result, row)
-    assert said.replace("\N{NO-BREAK SPACE}", " ") == (
-        "Sources of uncertainty: cases 64 %, annotators 29 %, draws 7 %."
-    )
-    alone = sentences.shares(result, {**row, "annotator_sd": math.nan, "draw_sd": 0.0})
-    assert alone[0].replace("\N{NO-BREAK SPACE}", " ") == "Sources of uncertainty: cases 100 %."

@@ -14,10 +14,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from dissensus.aggregations.prior_fit import FIRMNESS, SAYINGS, Evidence, PriorLikelihood, covariates_of
+from dissensus.agreement.coefficients import remains
 from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
-from dissensus.evaluation.calibration import check_some_remain, remains, without
+from dissensus.evaluation.calibration import check_some_remain, without
 from dissensus.predictions.lists import Predictions
 from dissensus.study.study import Study
 

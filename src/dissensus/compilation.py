@@ -50,13 +50,19 @@ def draw(*specs: str, question: Any = "conditions") -> None:
         list(draws_of(spec, question))
 
 
-def split_rests(*specs: str) -> None:
-    """Draw from aggregations, and ask for conditions that nobody mentioned."""
-    for spec in specs:
-        for batch in draws_of(spec):
-            batch.dense()
-            batch.greatest_worth(0, np.arange(batch.n_conditions, dtype=float))
-            batch.plausibility_of(0, 5, np.arange(3))
+def split_rests(drawn: ds.Plausibilities) -> None:
+    """Ask draws for conditions that nobody mentioned."""
+    for batch in drawn:
+        batch.dense()
+        batch.greatest_worth(0, np.arange(batch.n_conditions, dtype=float))
+        batch.plausibility_of(0, 5, np.arange(3))
+
+
+def draw_rests() -> None:
+    """Draw from Dirichlet distributions, and ask for conditions that nobody mentioned, alike or not."""
+    draw("probabilistic-inverse-rank:10")
+    for spec in ("dirichlet", "dirichlet:prior=frequency:alpha=5"):
+        split_rests(draws_of(spec))
 
 
 def estimate() -> None:
@@ -73,9 +79,10 @@ def rate() -> None:
 
 
 def ask_for_certainty() -> None:
-    """Ask how certain draws without ties are, summarise and diagnose them."""
+    """Ask how certain draws without ties are, of what nobody mentioned too, summarise and diagnose them."""
     drawn = draws_of("dirichlet:prior=frequency:alpha=5")
     drawn.summary()
+    split_rests(drawn)
     ds.certainty.annotation_certainty(drawn, top=2)
     ds.aggregations.sampling_diagnostics(drawn)
 
@@ -109,6 +116,9 @@ def judge_otherwise() -> None:
     judge("sensitivity", "cohen-kappa", "calibration-error")
     sets = ds.Predictions.from_sets([["a", "f"], ["b"]], CONDITIONS)
     judge("coverage", "expected-coverage", "set-size", models=sets)
+    said = ds.Study.from_counts([[2, 1], [1, 2]], ["no", "yes"], question="binary")  # labels that draws are sure of
+    drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]] * 8, [[0.2, 0.8]] * 8], conditions=said.conditions)
+    ds.evaluate(said, {"model": [[0.3, 0.7]] * 2}, aggregations=[drawn], metrics=["auroc"])
 
 
 def hold_out() -> None:
@@ -122,16 +132,14 @@ EXERCISES: dict[str, Callable[[], None]] = {
     "dawid-skene": partial(draw, "dawid-skene:warmup=1", "dawid-skene:target=votes:warmup=1"),
     "ordered-probit": partial(draw, "ordered-probit:warmup=1", question="grades"),
     "tempered": partial(draw, "plackett-luce:2:tempered=true:warmup=1"),
-    "plackett-luce": partial(split_rests, "plackett-luce:1.3:warmup=1"),
+    "plackett-luce": partial(draw, "plackett-luce:1.3:warmup=1"),
     "plackett-luce-ml": estimate,
-    "dirichlet": partial(
-        split_rests, "probabilistic-inverse-rank:10", "dirichlet", "dirichlet:prior=frequency:alpha=5"
-    ),
     "normal-inverse-gamma": rate,
     "annotator-bootstrap": partial(draw, "annotator-bootstrap"),
     "calibration": hold_out,
     "evaluation": judge_beside_annotators,
     "metrics": judge_otherwise,
+    "dirichlet": draw_rests,
     "ties": ask_for_ties,
     "certainty": ask_for_certainty,
 }

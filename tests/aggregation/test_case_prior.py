@@ -35,7 +35,6 @@ from dissensus.aggregations.prior_fit import (
 from dissensus.aggregations.priors import FLOOR, Lessons, ScoreRange, mention_counts
 from dissensus.core.arrays import FloatArray
 from dissensus.core.bundle import bundled, restored
-from dissensus.core.errors import DissensusWarning
 from dissensus.core.names import in_order_of_keys
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.simulate.differential_study import NEAR_TIES
@@ -250,7 +249,7 @@ def test_a_model_that_repeats_an_annotator_is_left_out() -> None:
     )
     copy = ds.Predictions.from_rankings([[NAMES[k]] for k in labels[:, 1]], NAMES, case_names=study.case_names)
     with pytest.warns(
-        DissensusWarning, match="model 'copy' does not inform the prior: it says what annotator 'Bob' said"
+        ds.DissensusWarning, match="model 'copy' does not inform the prior: it says what annotator 'Bob' said"
     ):
         prior = informed_prior(said, {**models, "copy": copy})
     assert prior.models == ("A", "B")
@@ -263,7 +262,7 @@ def test_a_model_that_was_fitted_to_the_answers_is_left_out() -> None:
     counts = np.array([rng.multinomial(3, row) for row in theta])
     study = ds.Study.from_counts(counts, ["a", "b", "c", "d"])
     seen, knowing = (counts + 0.1) / (counts + 0.1).sum(axis=1, keepdims=True), theta
-    with pytest.warns(DissensusWarning, match="model 'seen' does not inform the prior: it agrees with"):
+    with pytest.warns(ds.DissensusWarning, match="model 'seen' does not inform the prior: it agrees with"):
         prior = informed_prior(study, {"seen": seen, "knowing": knowing})
     assert prior.models == ("knowing",)
 
@@ -271,7 +270,7 @@ def test_a_model_that_was_fitted_to_the_answers_is_left_out() -> None:
 def test_single_opinions_cannot_tell_the_strength_of_the_prior() -> None:
     study, models = small_study(80)
     single = ds.Study.from_rankings([[[["a"]]]] * 80, NAMES, case_names=study.case_names)
-    with pytest.warns(DissensusWarning, match="no case has two opinions"):
+    with pytest.warns(ds.DissensusWarning, match="no case has two opinions"):
         informed_prior(single, models)
 
 

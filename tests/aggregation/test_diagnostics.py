@@ -10,7 +10,6 @@ import dissensus as ds
 from dissensus.aggregations import MajorityVote, PlackettLuce, sampling_diagnostics, to_xarray
 from dissensus.aggregations.diagnostics import Diagnostics, chained
 from dissensus.core.errors import MissingExtraError
-from dissensus.study.study import Study
 from rare import some
 
 STUDY = ds.simulate.study(n_cases=6, n_conditions=8, seed=4).annotations
@@ -71,7 +70,7 @@ def test_every_chain_gives_its_first_draws_whatever_their_number() -> None:
 
 
 def test_precision_raises_the_number_of_draws() -> None:
-    disputed = Study.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["c", "a"]]]], ["a", "b", "c"])
+    disputed = ds.Study.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["c", "a"]]]], ["a", "b", "c"])
     rough = PlackettLuce().sample(disputed, draws=50)
     assert sampling_diagnostics(rough).certainty_mcse.max() > 0.02
     fine = PlackettLuce().sample(disputed, draws=50, precision=0.02)

@@ -1,7 +1,5 @@
 """Coefficients of agreement against naive twins and published values, their intervals, and bad input."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 
 import dissensus as ds
 import naive_agreement as naive
-from dissensus import Study
 from dissensus.agreement import agreement_measures, coefficients, cohen_kappa
 from dissensus.agreement.coefficients import Alpha, Table, disagreement_of, krippendorff_alpha
 from refusals import refused
@@ -247,19 +244,19 @@ EMPTY: list[Any] = [[], [[]], [[[[0]]], [[[1]]]], [[[[0]], []]]]
 CASES = st.lists(st.lists(NUMBERS, max_size=4), min_size=1, max_size=5)
 
 
-def simulated(n_cases: int, seed: int) -> Study:
+def simulated(n_cases: int, seed: int) -> ds.Study:
     rng = np.random.default_rng(seed)
     scores = rng.gamma(4.0, size=(n_cases, 1)) * np.exp(0.4 * rng.normal(size=(n_cases, 3)))
-    return Study.from_scores(np.round(scores, 1).tolist())
+    return ds.Study.from_scores(np.round(scores, 1).tolist())
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> Study:
+def studies(draw: st.DrawFn) -> ds.Study:
     """Draw a study with ties, abstentions and rankings without weight."""
     n_conditions = draw(st.integers(2, 5))
     nested = draw(st.lists(st.lists(rankings(n_conditions), max_size=4), min_size=1, max_size=4))
     weights = [[draw(st.sampled_from([0.0, 1.0, 1.0, 2.0])) for _ in case] for case in nested]
-    return Study.from_rankings(nested, n_conditions, weights=weights)
+    return ds.Study.from_rankings(nested, n_conditions, weights=weights)
 
 
 def numbers(alpha: Alpha) -> list[float]:
@@ -278,7 +275,7 @@ def value_of_alpha(study: Any, distance: Any = "first-choice", depth: int = 2) -
 )
 def test_four_observers_have_the_published_alphas_as_grades_and_as_numbers(distance: Any, published: float) -> None:
     """Krippendorff (2011), "Computing Krippendorff's alpha-reliability", example C and sections D to F."""
-    numbers = Study.from_scores([[float(c) for c in unit if c != "."] for unit in UNITS])
+    numbers = ds.Study.from_scores([[float(c) for c in unit if c != "."] for unit in UNITS])
     alpha = krippendorff_alpha(numbers, distance=distance, draws=20)
     assert alpha.value == pytest.approx(published, abs=0.0005)
     assert (alpha.n_cases, alpha.n_rankings) == (11, 40)
@@ -288,7 +285,7 @@ def test_four_observers_have_the_published_alphas_as_grades_and_as_numbers(dista
 
 
 @given(said=studies(), times=TIMES)
-def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(said: Study, times: list[int]) -> None:
+def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(said: ds.Study, times: list[int]) -> None:
     cases, counts = naive.blocks_by_case(said), np.array([times[: said.n_cases]], dtype=float)
     repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
     apart = (naive.first_choice_distance, naive.overlap_distance(2, said.n_conditions))
@@ -302,7 +299,7 @@ def test_it_equals_all_pairs_of_rankings_written_out_also_with_repeated_cases(sa
 def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
     cases: list[list[float]], times: list[int]
 ) -> None:
-    said, counts = Study.from_scores(cases), np.array([times[: len(cases)]], dtype=float)
+    said, counts = ds.Study.from_scores(cases), np.array([times[: len(cases)]], dtype=float)
     repeated = [case for case, count in zip(cases, times, strict=False) for _ in range(count)]
     for distance in LEVELS:
         np.testing.assert_allclose(value_of_alpha(said, distance), naive.alpha_of_numbers(cases, distance), atol=1e-9)
@@ -314,12 +311,12 @@ def test_it_equals_all_pairs_of_numbers_written_out_also_with_repeated_cases(
 def test_shared_ratings_count_for_each_who_gave_them_and_those_of_weight_zero_are_missing(distance: Any) -> None:
     counts, levels = [[3, 1, 0], [0, 2, 2], [1, 0, 4]], [0.0, 1.0, 4.0]
     listed = [[level for level, n in zip(levels, row, strict=True) for _ in range(n)] for row in counts]
-    shared = krippendorff_alpha(Study.from_counts(counts, levels=levels), distance=distance, draws=5)
+    shared = krippendorff_alpha(ds.Study.from_counts(counts, levels=levels), distance=distance, draws=5)
     assert shared.n_rankings == 13
     assert shared.value == pytest.approx(naive.alpha_of_numbers(listed, distance))
     frame = pl.DataFrame({"case": ["x", "x", "x", "y", "y"], "score": [1, 2, 9, 4, 4], "weight": [1, 1, 0, 1, 1]})
     without = naive.alpha_of_numbers([[1, 2], [4, 4]], distance)
-    assert value_of_alpha(Study.from_long(frame), distance) == pytest.approx(without)
+    assert value_of_alpha(ds.Study.from_long(frame), distance) == pytest.approx(without)
 
 
 # Laws ----------------------------------------------------------------------------------------------------
@@ -337,38 +334,38 @@ def test_shared_ratings_count_for_each_who_gave_them_and_those_of_weight_zero_ar
 )
 def test_what_a_level_does_not_know_changes_nothing(distance: Any, change: Any) -> None:
     said = simulated(40, 0)
-    other = Study.from_scores([change(np.asarray(case)).tolist() for case in np.split(said.scores, 40)])
+    other = ds.Study.from_scores([change(np.asarray(case)).tolist() for case in np.split(said.scores, 40)])
     ours, theirs = (krippendorff_alpha(one, distance=distance, draws=20) for one in (said, other))
     np.testing.assert_allclose(numbers(ours)[:3], numbers(theirs)[:3], atol=1e-10)
 
 
 def test_without_any_disagreement_or_any_pair_it_is_undefined() -> None:
-    same = Study.from_rankings([[[["a"], ["b"]]] * 2] * 3, ["a", "b", "c"])
+    same = ds.Study.from_rankings([[[["a"], ["b"]]] * 2] * 3, ["a", "b", "c"])
     for distance in DISTANCES:
         alpha = krippendorff_alpha(same, distance=distance, draws=10)
         assert np.isnan(numbers(alpha)[:3]).all()
         assert "undefined, as no two rankings differ" in repr(alpha)
         for nested in EMPTY:
-            alpha = krippendorff_alpha(Study.from_rankings(nested, 3), distance=distance, draws=10)
+            alpha = krippendorff_alpha(ds.Study.from_rankings(nested, 3), distance=distance, draws=10)
             assert np.isnan(numbers(alpha)).all()
             assert (alpha.n_cases, alpha.n_rankings) == (0, 0)
             assert "undefined, as no case has two rankings" in repr(alpha)
     for distance in LEVELS:
         for scores in ([[3, 3], [3, 3]], [[0, 0], [0, 0]], [[1], []]):
-            assert np.isnan(value_of_alpha(Study.from_scores(scores), distance))
+            assert np.isnan(value_of_alpha(ds.Study.from_scores(scores), distance))
 
 
 # Intervals -----------------------------------------------------------------------------------------------
 
 
 def test_one_case_or_one_group_has_no_interval_and_groups_are_resampled_whole() -> None:
-    for said in (Study.from_rankings([[[["a"]], [["b"]], [["a"]]]]), disputed(20, groups=["patient"] * 20)):
+    for said in (ds.Study.from_rankings([[[["a"]], [["b"]], [["a"]]]]), disputed(20, groups=["patient"] * 20)):
         alpha = krippendorff_alpha(said)
         assert np.isfinite(alpha.value)
         assert np.isnan([alpha.low, alpha.high]).all()
     nested, names = disputed(40).to_rankings() * 2, [str(i) for i in range(80)]
     alone, together = (
-        krippendorff_alpha(Study.from_rankings(nested, case_names=names, groups=groups))
+        krippendorff_alpha(ds.Study.from_rankings(nested, case_names=names, groups=groups))
         for groups in (None, [str(i % 40) for i in range(80)])
     )
     assert together.value == alone.value
@@ -418,7 +415,7 @@ REFUSED: list[tuple[Callable[..., object], Any, dict[str, Any], str]] = [
     (ALPHA, SAID, {"distance": "overlap", "depth": 0}, "depth must be a whole number"),
     (ALPHA, SAID, {"distance": "ratio"}, "ratios need ratings"),
     *((ALPHA, simulated(3, 0), {"distance": one}, f"{one} needs rankings") for one in DISTANCES[1:]),
-    (ALPHA, Study.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
+    (ALPHA, ds.Study.from_scores([[-1, 2]]), {"distance": "ratio"}, "ratios need ratings of zero or more"),
 ]
 
 

@@ -1,7 +1,5 @@
 """Agreement of annotators with each other: by case, by pair, and as overlap of rankings."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 import numpy as np

@@ -9,6 +9,7 @@ import pytest
 import dissensus as ds
 from command_calls import Outcome, Run, told
 from dissensus import compilation
+from dissensus.simulate.answers import SimulatedAnswers
 from dissensus.simulate.differential_study import SimulatedStudy
 
 
@@ -20,7 +21,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     return lambda *words: told(Path.cwd(), *words)
 
 
-def put_study(study: SimulatedStudy, *models: str) -> list[str]:
+def put_study(study: SimulatedStudy | SimulatedAnswers, *models: str) -> list[str]:
     """Write the opinions of a study, and what some models say; return the words that name the files."""
     ds.write(study.annotations, "opinions.csv", overwrite=True)
     for name in models:

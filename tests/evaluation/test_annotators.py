@@ -1,7 +1,5 @@
 """Annotators as a sample, in all and in strata: against analysis of variance, plain loops, and known variances."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,7 +7,6 @@ import polars as pl
 import pytest
 
 import dissensus as ds
-from dissensus import DissensusError, Evaluation, Study, evaluate
 from dissensus.aggregations import Dirichlet, PlackettLuce
 from dissensus.core.arrays import BoolArray, FloatArray
 from dissensus.evaluation.annotators import Design, are_crossed, grouped, probe_vectors, weight_of_cases
@@ -19,9 +16,9 @@ from dissensus.metrics import TopKAccuracy
 Opinions = list[list[tuple[str, float]]]
 
 
-def study(opinions: Opinions, weights: dict[str, float] | None = None) -> Study:
+def study(opinions: Opinions, weights: dict[str, float] | None = None) -> ds.Study:
     """Build a study of opinions (annotator, 1 or 0) by case: whether they say "yes"."""
-    return Study.from_rankings(
+    return ds.Study.from_rankings(
         [[[["yes" if value else "no"]] for _, value in row] for row in opinions],
         ["yes", "no"],
         annotator_names=[[name for name, _ in row] for row in opinions],
@@ -146,7 +143,7 @@ def test_a_group_is_left_out_where_somebody_remains_and_another_can_go_too() -> 
     assert pairs == {("A", "0"), ("B", "0"), ("A", "2"), ("B", "2"), ("C", "2")}
     assert design.remaining.tolist() == [2.0 if cases[case] == "2" else 1.0 for case in design.case]
     half_named = [["AB"[case % 2], None] for case in range(12)]
-    said = Study.from_rankings([[[["a"]], [["b"]]]] * 12, ["a", "b"], annotator_names=half_named)
+    said = ds.Study.from_rankings([[[["a"]], [["b"]]]] * 12, ["a", "b"], annotator_names=half_named)
     assert not len(Design.of(said).case)
 
 
@@ -166,7 +163,7 @@ def test_three_annotators_with_ten_common_cases_are_a_sample(n_annotators: int, 
     everyone = [(f"annotator {j}", 1.0) for j in range(n_annotators)]
     said = study([everyone] * n_common + [[everyone[0]]] * 30)
     assert are_crossed(said) is expected
-    result = evaluate(said, {"M": [[1, 0]] * said.n_cases}, aggregations=["majority-vote"])
+    result = ds.evaluate(said, {"M": [[1, 0]] * said.n_cases}, aggregations=["majority-vote"])
     assert (result.estimates[0].annotators is not None) is expected
 
 
@@ -174,28 +171,28 @@ def test_nobody_in_particular_and_those_who_share_no_case_are_no_sample() -> Non
     alone = [[("ABC"[case % 3], 1.0)] for case in range(60)]
     assert not are_crossed(study(alone))
     assert are_crossed(study([[*row, ("ABC"[(case + 1) % 3], 0.0)] for case, row in enumerate(alone)]))
-    said = Study.from_counts([[2, 1]] * 40, ["a", "b"])
+    said = ds.Study.from_counts([[2, 1]] * 40, ["a", "b"])
     assert not are_crossed(said)
-    with pytest.raises(DissensusError, match="annotators cannot be taken as a sample"):
-        evaluate(said, {"M": [[1, 0]] * 40}, aggregations=["majority-vote"], annotators="sample")
+    with pytest.raises(ds.DissensusError, match="annotators cannot be taken as a sample"):
+        ds.evaluate(said, {"M": [[1, 0]] * 40}, aggregations=["majority-vote"], annotators="sample")
 
 
-# Through evaluate ----------------------------------------------------------------------------------------
+# Through ds.evaluate ----------------------------------------------------------------------------------------
 
 N_CASES, N_ANNOTATORS = 60, 6
 
 
 @pytest.fixture(scope="module")
-def said() -> Study:
+def said() -> ds.Study:
     rng = np.random.default_rng(8)
     skills = np.array([0.95, 0.9, 0.8, 0.7, 0.55, 0.4])
     return study(crossed((rng.random((N_CASES, N_ANNOTATORS)) < skills).astype(np.float64)))
 
 
-def evaluated(said: Study, annotators: str | None = None, threads: int | None = 1) -> Evaluation:
+def evaluated(said: ds.Study, annotators: str | None = None, threads: int | None = 1) -> ds.Evaluation:
     rng = np.random.default_rng(9)
     models = {"M": np.tile([1.0, 0.0], (said.n_cases, 1)), "N": rng.random((said.n_cases, 2))}
-    return evaluate(
+    return ds.evaluate(
         said,
         models,
         aggregations=[Dirichlet(1), PlackettLuce(1, alpha=1.0, prior="observed", warmup=20)],
@@ -206,12 +203,12 @@ def evaluated(said: Study, annotators: str | None = None, threads: int | None = 
     )
 
 
-def values_of(said: Study) -> FloatArray:
+def values_of(said: ds.Study) -> FloatArray:
     """Tell who says "yes", which the model M always does, shape (cases, annotators)."""
     return np.array([[row == [["yes"]] for row in case] for case in said.to_rankings()], dtype=np.float64)
 
 
-def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: Study) -> None:
+def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: ds.Study) -> None:
     values = values_of(said)
     between, left = mean_squares(values)
     spread = evaluated(said).estimates[2].spread
@@ -221,7 +218,7 @@ def test_the_part_of_the_annotators_is_that_of_the_analysis_of_variance(said: St
     assert (spread.draw_sd == 0).all()
 
 
-def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: Study) -> None:
+def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: ds.Study) -> None:
     sample, fixed = evaluated(said), evaluated(said, "fixed")
     assert fixed.to_frame()["annotator_sd"].is_nan().all()
     one, other = (result.estimates[2].spread for result in (sample, fixed))
@@ -233,7 +230,7 @@ def test_a_sample_of_annotators_is_less_certain_than_these_very_ones(said: Study
     assert [row["mean"] for row in sample.to_frame().to_dicts()] == [row["mean"] for row in fixed.to_frame().to_dicts()]
 
 
-def test_merged_evaluations_do_not_know_what_annotators_move(said: Study) -> None:
+def test_merged_evaluations_do_not_know_what_annotators_move(said: ds.Study) -> None:
     parts = [evaluated(said.select(cases)) for cases in (slice(0, 30), slice(30, 60))]
     merged = parts[0].merge(parts[1])
     assert all(one.annotators is None for one in merged.estimates)
@@ -242,7 +239,7 @@ def test_merged_evaluations_do_not_know_what_annotators_move(said: Study) -> Non
     assert merged.to_frame()["annotator_sd"].is_nan().all()
 
 
-def test_agreement_without_some_annotators_is_that_of_the_others(said: Study) -> None:
+def test_agreement_without_some_annotators_is_that_of_the_others(said: ds.Study) -> None:
     """Leaving out and averaging afterwards is the same as evaluating fewer opinions."""
     values, case = values_of(said), said.panel.case_of_opinion
     for kept in (np.flatnonzero(said.annotators != 2), np.flatnonzero(case > 0), np.arange(said.n_opinions)):

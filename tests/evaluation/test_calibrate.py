@@ -1,7 +1,5 @@
 """Held-out annotators choose among aggregations: against enumeration of all orders and panels, and quadrature."""
 
-from __future__ import annotations
-
 import json
 import math
 import pickle

@@ -78,13 +78,13 @@ def test_sweeps_over_reliability_and_certainty_leave_panel_out(result: ds.Evalua
 
 
 def test_the_share_of_the_fit_is_part_of_the_variance(result: ds.Evaluation) -> None:
-    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.0, "fit_sd": 0.01, "family_sd": 0.0}
+    row = {"case_sd": 0.03, "annotator_sd": 0.02, "draw_sd": 0.01, "fit_sd": 0.02, "family_sd": 0.0}
     (said,) = sentences.shares(result, row)
     assert said.replace("\N{NO-BREAK SPACE}", " ") == (
-        "Sources of uncertainty: cases 64 %, annotators 29 %, prior 7 %."
+        "Sources of uncertainty: cases 50 %, annotators 22 %, draws 6 %, prior 22 %."
     )
     first, second = sentences.shares(result, {**row, "annotator_sd": 0.0})
-    assert "prior 10" in first
+    assert "prior 29" in first
     assert second == "There is no detectable variation between annotators."
     adjusted = side_by_side(result, result.to_frame())[0].adjusted
     assert adjusted is not None

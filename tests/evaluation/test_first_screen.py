@@ -1,7 +1,5 @@
 """The first screen, when the panel is withheld, and cases that need a look."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +11,6 @@ import pytest
 from markupsafe import escape
 
 import dissensus as ds
-from dissensus import Evaluation, Predictions, Study, evaluate, load
 from dissensus.aggregations.priors import ScoreRange
 from dissensus.evaluation import sentences
 from dissensus.evaluation.first_screen import (
@@ -99,25 +96,25 @@ LABELS_ONLY = "all models give labels without scores"
 UNFITTED = "the interval lacks the uncertainty of the fitted prior"
 
 
-def noisy(n_cases: int = 400, votes: int = 3, *, hard: Sequence[str] = (), **how: Any) -> Evaluation:
+def noisy(n_cases: int = 400, votes: int = 3, *, hard: Sequence[str] = (), **how: Any) -> ds.Evaluation:
     """Evaluate two models that see plausibilities through noise, some of which give labels only."""
     rng = np.random.default_rng(7)
     theta = rng.dirichlet(np.full(3, 0.4), size=n_cases)
-    said = Study.from_counts([rng.multinomial(votes, row) for row in theta], LABELS)
+    said = ds.Study.from_counts([rng.multinomial(votes, row) for row in theta], LABELS)
     scores = {
         name: theta * np.exp(noise * rng.standard_normal(theta.shape)) for name, noise in {"A": 0.3, "B": 1}.items()
     }
     scores |= {name: np.eye(3)[scores[name].argmax(axis=1)] for name in hard}
     given = {"aggregations": ["majority-vote"], "metrics": ["top-k-accuracy:1"], "draws": 50, **how}
-    return evaluate(said, scores, **given)
+    return ds.evaluate(said, scores, **given)
 
 
 @pytest.fixture(scope="module")
-def usual() -> Evaluation:
+def usual() -> ds.Evaluation:
     return noisy(strata={"site": ["north"] * 320 + ["south"] * 80})
 
 
-def test_what_withholds_it_is_said_of_all_cases_and_of_a_stratum(usual: Evaluation) -> None:
+def test_what_withholds_it_is_said_of_all_cases_and_of_a_stratum(usual: ds.Evaluation) -> None:
     few, prior = noisy(n_cases=60), usual.prior
     assert usual.panel is not None
     assert prior is not None
@@ -152,7 +149,7 @@ def test_in_a_stratum_the_interval_has_the_parts_of_fit_and_family() -> None:
         assert own == pytest.approx(other, abs=0.004)
 
 
-def test_the_interval_is_that_of_the_cases_that_are_shown_and_told_in_points(usual: Evaluation) -> None:
+def test_the_interval_is_that_of_the_cases_that_are_shown_and_told_in_points(usual: ds.Evaluation) -> None:
     for sure, stratum in ((replace(usual, level=0.999), ("site", "south")), (noisy(n_cases=120, level=0.9999), None)):
         table = sure.by_group("site").filter(stratum="south") if stratum else sure.to_frame()
         table = table.filter(estimand="panel")
@@ -166,32 +163,32 @@ def test_labels_are_told_from_scores_also_once_they_are_loaded(hard: str, reason
     found = noisy(hard=hard)
     assert set(why_panel_is_withheld(found)) == reasons
     found.save(tmp_path / "results")
-    assert why_panel_is_withheld(load(tmp_path / "results")) == why_panel_is_withheld(found)
+    assert why_panel_is_withheld(ds.load(tmp_path / "results")) == why_panel_is_withheld(found)
 
 
 @pytest.mark.parametrize(
     ("said", "is_label"),
     [
-        (Predictions.from_scores([[0.0, 1.0], [1.0, 0.0]], ["a", "b"]), True),
-        (Predictions.from_scores([[0.0, 1.0], [0.9, 0.1]], ["a", "b"]), False),
-        (Predictions.from_rankings([["a"], ["b"]]), True),
-        (Predictions.from_rankings([["a", "b"], ["b"]]), False),
-        (Predictions.from_sets([["a"], []], ["a", "b"]), True),
+        (ds.Predictions.from_scores([[0.0, 1.0], [1.0, 0.0]], ["a", "b"]), True),
+        (ds.Predictions.from_scores([[0.0, 1.0], [0.9, 0.1]], ["a", "b"]), False),
+        (ds.Predictions.from_rankings([["a"], ["b"]]), True),
+        (ds.Predictions.from_rankings([["a", "b"], ["b"]]), False),
+        (ds.Predictions.from_sets([["a"], []], ["a", "b"]), True),
     ],
 )
-def test_a_model_that_says_one_thing_of_every_case_gives_labels(said: Predictions, is_label: bool) -> None:
+def test_a_model_that_says_one_thing_of_every_case_gives_labels(said: ds.Predictions, is_label: bool) -> None:
     assert ScoreRange.of(said).is_label == is_label
     parts = [ScoreRange.of(said.select([place])) for place in range(2)]
     assert (ScoreRange(None) + parts[0] + parts[1]).is_label == is_label
 
 
-def hospitals(cases: Sequence[int], *, linking: int = 0) -> Evaluation:
+def hospitals(cases: Sequence[int], *, linking: int = 0) -> ds.Evaluation:
     """Let every hospital read so many cases, and one annotator of the first some cases of the second."""
     who = [[f"hospital {place}, {name}" for name in ("Ada", "Bo")] for place, n in enumerate(cases) for _ in range(n)]
     for place in range(linking):
         who[cases[0] + place] = [who[0][0], who[cases[0] + place][1]]
     said = [[[["a"]], [["b"]]] for _ in who]
-    return evaluate(Study.from_rankings(said, LABELS, annotator_names=who), {}, aggregations=["majority-vote"])
+    return ds.evaluate(ds.Study.from_rankings(said, LABELS, annotator_names=who), {}, aggregations=["majority-vote"])
 
 
 def test_annotators_who_share_no_case_are_counted_as_groups() -> None:
@@ -201,8 +198,8 @@ def test_annotators_who_share_no_case_are_counted_as_groups() -> None:
     assert n_groups(hospitals([85, 15])) == 2
     assert n_groups(noisy(n_cases=20)) == 1, "nobody is named"
     who = [["Ada", "Bo"]] * 5 + [["Cy", "Di", "Ada"]] * 5  # abstentions join nobody
-    said = Study.from_rankings([[[["a"]], [["b"]]]] * 5 + [[[["a"]], [["b"]], []]] * 5, LABELS, annotator_names=who)
-    assert n_groups(evaluate(said, {}, aggregations=["majority-vote"])) == 2
+    said = ds.Study.from_rankings([[[["a"]], [["b"]]]] * 5 + [[[["a"]], [["b"]], []]] * 5, LABELS, annotator_names=who)
+    assert n_groups(ds.evaluate(said, {}, aggregations=["majority-vote"])) == 2
 
 
 def tied(n_cases: int = 60) -> ds.Evaluation:

@@ -1,7 +1,5 @@
 """The paper's system in one option: the same from Python, in pieces and on the command line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A protocol is written before the data are seen: it settles, it is kept, and what deviates from it is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What people type in a session: data in whatever form it is, results that show themselves, and one number."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -26,6 +26,7 @@ from dissensus.evaluation.request import why_no_panel
 from dissensus.evaluation.sums import CaseWeights
 from dissensus.metrics import TopKAccuracy
 from dissensus.simulate.answers import SimulatedRatings
+from refusals import refused
 
 STUDY = ds.simulate.study(n_cases=120, n_conditions=20, seed=5)
 TOP = [TopKAccuracy(1)]
@@ -334,8 +335,7 @@ def test_without_enough_ratings_or_numbers_it_is_said_why_there_is_no_panel() ->
     found = ds.evaluate(few, models, draws=20, annotators="fixed")
     assert found.prior is not None
     assert "60 annotated cases" in found.prior.reason
-    with pytest.raises(ds.DissensusError, match="needs to know what the models say"):
-        NormalInverseGamma(prior="informed").sample(few)
+    refused("needs to know what the models say", NormalInverseGamma(prior="informed").sample, few)
     with pytest.raises(ds.DissensusError, match="does not know these cases"):
         NormalInverseGamma(prior=fitted()).sample(ds.Study.from_scores([[1, 2]], case_names=["new"]))
     agreed = ds.Study.from_scores([[1.0, 1.0]] * 120)

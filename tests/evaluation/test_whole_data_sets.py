@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import dissensus as ds
-from dissensus import Study
 from dissensus.aggregations import AnnotatorBootstrap, Dirichlet, MajorityVote, PlackettLuce
 from dissensus.draws import Batch
 from dissensus.evaluation import influences
@@ -209,11 +208,11 @@ def test_macro_values_are_means_over_findings(simulated: SimulatedAnswers) -> No
     assert result.n_groups == said.n_cases  # findings of a case are resampled together
 
 
-SAID = Study.from_counts([[3, 1, 0], [0, 2, 2], [1, 1, 1], [0, 0, 4]], ["a", "b", "c"])
-BINARY = Study.from_counts([[3, 1], [2, 2], [0, 5]], ["no", "yes"], question="binary")
+SAID = ds.Study.from_counts([[3, 1, 0], [0, 2, 2], [1, 1, 1], [0, 0, 4]], ["a", "b", "c"])
+BINARY = ds.Study.from_counts([[3, 1], [2, 2], [0, 5]], ["no", "yes"], question="binary")
 
 
-def batch_of(aggregation: Aggregation, study: Study, draws: int = 40) -> Batch:
+def batch_of(aggregation: Aggregation, study: ds.Study, draws: int = 40) -> Batch:
     return one_batch(aggregation.sample(study, draws=draws, seed=2))
 
 
@@ -224,12 +223,12 @@ def top_shares(batch: Batch) -> np.ndarray:
     return np.asarray(best / best.sum(axis=2, keepdims=True))
 
 
-FULL = Study.from_counts([[3, 1, 1], [1, 2, 2], [1, 1, 1], [1, 1, 4]], ["a", "b", "c"])
+FULL = ds.Study.from_counts([[3, 1, 1], [1, 2, 2], [1, 1, 1], [1, 1, 4]], ["a", "b", "c"])
 """Somebody mentions every condition of every case, so that draws have no ties."""
 
 
 @pytest.mark.parametrize("study", [FULL, BINARY], ids=["three", "two"])
-def test_labels_of_draws_without_ties_are_their_most_plausible_conditions(study: Study) -> None:
+def test_labels_of_draws_without_ties_are_their_most_plausible_conditions(study: ds.Study) -> None:
     batch = batch_of(Dirichlet(), study)
     labels = labels_of(Drawn(batch, 1), "top", seed=0)
     assert labels.form == ("bits" if study.n_conditions == 2 else "codes")
@@ -268,7 +267,7 @@ def test_chance_decides_in_proportion() -> None:
 
 @pytest.mark.parametrize("aggregation", [Dirichlet(), PlackettLuce(2, prior="symmetric", alpha=0.5)], ids=repr)
 def test_plausibilities_as_labels_are_those_of_dense_draws_on_average(aggregation: Aggregation) -> None:
-    said = Study.from_rankings([[[["a"]], [["b"]]], [[["c"]]]], ["a", "b", "c", "d"])
+    said = ds.Study.from_rankings([[[["a"]], [["b"]]], [[["c"]]]], ["a", "b", "c", "d"])
     batch = batch_of(aggregation, said, draws=3000)
     labels = labels_of(Drawn(batch, 1), "soft", seed=0)
     masses = labels.block(range(3000)).transpose(2, 0, 1)
@@ -296,7 +295,7 @@ def test_cases_are_taken_by_position_and_labels_within_conditions_have_no_mass_e
 
 
 def test_votes_are_shares_of_first_choices() -> None:
-    said = Study.from_rankings(
+    said = ds.Study.from_rankings(
         [[[["a"], ["b"]], [["b", "c"]], [["b"]]], [[["c"]], []], []],
         ["a", "b", "c"],
         case_names=["x", "y", "z"],
@@ -304,7 +303,7 @@ def test_votes_are_shares_of_first_choices() -> None:
     )
     votes = vote_labels(said, ["y", "x"])
     np.testing.assert_allclose(votes.means, np.array([[0, 0, 1], [2 / 4, 1.5 / 4, 0.5 / 4]]))
-    votes = vote_labels(Study.from_scores([[1, 3], [5]], case_names=["x", "y"]), ["x", "y"])
+    votes = vote_labels(ds.Study.from_scores([[1, 3], [5]], case_names=["x", "y"]), ["x", "y"])
     np.testing.assert_allclose(votes.means, np.array([[1.0, 2.0, 5.0], [1.0, 5.0, 25.0]]))  # 1, scores and squares
     np.testing.assert_allclose(votes.block(range(1))[0].T, votes.means)
 

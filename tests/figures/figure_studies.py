@@ -1,7 +1,5 @@
 """Small evaluations whose figures are looked at: a usual one with hostile names, and the edges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The parts of figures: thinning, bands with gaps, shades, the triangle, what is undefined; files, whole or not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every figure of an evaluation: it shows something, it shows the right thing, and names stay names."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -8,8 +8,6 @@ mutant follows from two numbers, the seed of the run and its own::
 What breaks the rule is made smaller, kept in ``regressions`` and read by the tests from then on; the exit code is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import sys

@@ -1,7 +1,5 @@
 """Ways in which files go wrong: bytes, lines, cells and words are lost, doubled, swapped and replaced."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from random import Random

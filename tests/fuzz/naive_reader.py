@@ -4,8 +4,6 @@ It shares nothing with the readers of the package, and is as slow as it is simpl
 raises ``DoubtError``; the package may refuse more than it does, but must not accept less carefully.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

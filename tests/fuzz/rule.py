@@ -1,7 +1,5 @@
 """The rule: a file is accepted or refused with one clear error, and what is accepted is read as a naive reader does."""
 
-from __future__ import annotations
-
 import csv
 import faulthandler
 import io

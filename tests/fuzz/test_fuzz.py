@@ -1,7 +1,5 @@
 """Spoiled files are refused with one clear error, or read as a naive reader reads them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ The other generator spoils bytes, lines and cells; most of what it makes of Parq
 whole: only their types, shapes, names and values are not what a reader expects.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import io

@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 import dissensus as ds
-from dissensus import Study
 from dissensus.aggregations import (
     AnnotatorBootstrap,
     Dirichlet,
@@ -163,15 +162,15 @@ def test_a_tempered_race_has_the_observed_prior_with_alpha_one_by_default(tmp_pa
 
 
 def test_weights_count_rankings_and_reliability_does_not() -> None:
-    twice = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"], weights=[[2.0]])
-    written = Study.from_rankings([[[["a"], ["b"]], [["a"], ["b"]]]], ["a", "b", "c"])
+    twice = ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"], weights=[[2.0]])
+    written = ds.Study.from_rankings([[[["a"], ["b"]], [["a"], ["b"]]]], ["a", "b", "c"])
     one, other = (PlackettLuce(4, tempered=True).sample(said, draws=200).dense() for said in (twice, written))
     np.testing.assert_allclose(one, other)
 
 
 def test_reliability_is_a_power_and_no_number_of_repeats() -> None:
     """Means of 20 000 draws have errors of 0.003 at most; were the ranking repeated as well, a would have 0.05 more."""
-    said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    said = ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     expected, _ = posterior_by_quadrature([[[0], [1]]], [1.0], [1.0] * 3, step=0.125, reach=20.0, power=2.0)
     found = PlackettLuce(2, tempered=True).sample(said, draws=20_000).mean()[0]
     np.testing.assert_allclose(found, expected, atol=0.012)
@@ -179,7 +178,7 @@ def test_reliability_is_a_power_and_no_number_of_repeats() -> None:
 
 def test_more_reliable_annotators_who_disagree_do_not_settle_it() -> None:
     """One says a, one says b: half and half whatever the reliability, and plausibilities that become equal."""
-    said = Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
+    said = ds.Study.from_rankings([[[["a"]], [["b"]]]], ["a", "b", "c"])
     draws = PlackettLuce(100, tempered=True).sample(said, draws=4000)
     assert annotation_certainty(draws).values[0] < 0.55
     a, b, _ = draws.dense()[0].T
@@ -188,7 +187,7 @@ def test_more_reliable_annotators_who_disagree_do_not_settle_it() -> None:
 
 
 def test_more_reliable_annotators_who_agree_settle_the_order_and_not_the_plausibilities() -> None:
-    said = Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
+    said = ds.Study.from_rankings([[[["a"], ["b"]]]], ["a", "b", "c"])
     theta = PlackettLuce(100, tempered=True).sample(said, draws=8000).dense()[0]
     assert ((theta[:, 0] > theta[:, 1]) & (theta[:, 1] > theta[:, 2])).mean() > 0.95
     # the order statistics of a flat Dirichlet distribution: 11 / 18, 5 / 18, 2 / 18; 4 errors of 0.004
@@ -200,14 +199,14 @@ def test_more_reliable_annotators_who_agree_settle_the_order_and_not_the_plausib
 def test_as_many_parts_as_the_rank_are_a_whole(ties: Ties, rank: int) -> None:
     others = [[f"other {i}"] for i in range(rank - 1)]
     rankings = [[["first"]], *([[*others, ["late"]]] * rank)]
-    weights = InverseRank(ties).sample(Study.from_rankings([rankings])).summary()
+    weights = InverseRank(ties).sample(ds.Study.from_rankings([rankings])).summary()
     by_name = dict(weights.select("condition", "mean").iter_rows())
     assert by_name["first"] == by_name["late"]
     assert ProbabilisticInverseRank(ties=ties).limit == InverseRank(ties)
 
 
 def test_tied_conditions_share_a_weight_or_have_it_each() -> None:
-    said = Study.from_rankings([[[["a", "b"], ["c"]], [["c"]]]], ["a", "b", "c", "d"])
+    said = ds.Study.from_rankings([[[["a", "b"], ["c"]], [["c"]]]], ["a", "b", "c", "d"])
     np.testing.assert_allclose(InverseRank("shared").sample(said).mean(), [[0.2, 0.2, 0.6, 0]])
     np.testing.assert_allclose(InverseRank("each").sample(said).mean(), np.array([[1, 1, 1.5, 0]]) / 3.5)
     np.testing.assert_allclose(MajorityVote().sample(said).mean(), [[0.25, 0.25, 0.5, 0]])
@@ -215,13 +214,13 @@ def test_tied_conditions_share_a_weight_or_have_it_each() -> None:
 
 def test_a_tie_by_thirds_is_uncertain() -> None:
     rankings = [[["a"]], *([[["x"], ["y"], ["b"]], [["y"], ["z"], ["b"]], [["z"], ["x"], ["b"]]])]
-    study = Study.from_rankings([[*rankings, [["a"]], *rankings[1:]]], unranked="below")
+    study = ds.Study.from_rankings([[*rankings, [["a"]], *rankings[1:]]], unranked="below")
     certainty = annotation_certainty(InverseRank().sample(study))
     assert certainty.values[0] == pytest.approx(1 / 3)  # x, y and z have three each, a and b have two
 
 
 def test_selecting_no_case_leaves_nothing() -> None:
-    study = Study.from_rankings([[[["a"]]], [[["b"]]]])
+    study = ds.Study.from_rankings([[[["a"]]], [[["b"]]]])
     for aggregation in (MajorityVote(), Dirichlet()):
         nothing = aggregation.sample(study, draws=5).select([])
         assert nothing.n_cases == 0

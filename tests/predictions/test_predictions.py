@@ -1,7 +1,5 @@
 """Predictions: how they are built, selected, aligned and told; of conditions, of findings, and of numbers per case."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -4,8 +4,6 @@
 lists of what has none, or parts of the error.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

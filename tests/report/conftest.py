@@ -1,7 +1,5 @@
 """A real browser, and reports for it to open."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

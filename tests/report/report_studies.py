@@ -1,7 +1,5 @@
 """Studies whose reports are looked at in the tests, and pages that note what goes wrong in them."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import dataclass, field
 from pathlib import Path

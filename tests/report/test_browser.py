@@ -1,7 +1,5 @@
 """The report in a real browser: it opens offline, draws, finds cases, and reads no markup in names."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

@@ -1,7 +1,5 @@
 """Small, strange and large studies all give a page that makes sense."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """What the page says and holds, first of all and everywhere, without a browser."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Simulated studies: reproducible, shaped like published ones; the truth is known, and all else follows from it."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from typing import Any

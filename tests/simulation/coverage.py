@@ -4,8 +4,6 @@ Studies of the same size share the weights of resampled cases, so that the inter
 a batch in one call; a test holds these numbers against those of ``evaluate``, study by study.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import lru_cache
@@ -212,15 +210,9 @@ def values_of(
     found = np.empty((len(counts), len(MODELS), len(case)))
     for size in np.unique(sizes).tolist():
         own, weight = sizes == size, kept.shape[-1] / size
-        found[..., own] = adjusted_values(counts[:, own], studies.models[:, :, case[own]], weight)
+        rows = (counts[:, own] * (size + 1) ** np.arange(counts.shape[-1])).sum(axis=-1)
+        found[..., own] = table_of(size, weight)[rows[:, None], studies.models[:, :, case[own]]]
     return found
-
-
-def adjusted_values(counts: IntArray, models: IntArray, weight: float = 1.0) -> FloatArray:
-    """Look up what naming a condition is worth given the votes (..., cases, conditions); (studies, models, cases)."""
-    size = int(counts[(0,) * (counts.ndim - 1)].sum())
-    rows = (counts * (size + 1) ** np.arange(counts.shape[-1])).sum(axis=-1)
-    return np.asarray(table_of(size, weight)[rows[:, None], models])
 
 
 @lru_cache

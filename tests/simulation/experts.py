@@ -5,8 +5,6 @@ closed form. Scores are of a yes-or-no question that annotators of different str
 known where it is the plurality of so many annotators of the same population.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +17,6 @@ import dissensus as ds
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.evaluation.expert_comparison.experts import Experts, experts_of
 from dissensus.metrics import AUROC, TopKAccuracy
-from dissensus.predictions.lists import Predictions
 from simulation.coverage import slack
 from simulation.grid import crossed
 from simulation.populations import CONDITIONS, Population
@@ -60,15 +57,10 @@ def outcome(rows: list[tuple[float, float, float]], truth: float, told: list[boo
 # Labels: the difference from one annotator, and non-inferiority ------------------------------------------
 
 
-def agreement_of_experts(population: Population) -> float:
-    """Return how often two annotators of a case say the same, in closed form."""
-    return population.skill**2 + (1 - population.skill) ** 2 / (len(CONDITIONS) - 1)
-
-
 def with_difference(population: Population, difference: float) -> Population:
     """Return the population in which model A agrees with an annotator so much more than another annotator does."""
-    by_chance = (1 - population.skill) / (len(CONDITIONS) - 1)
-    right = (agreement_of_experts(population) + difference - by_chance) / (population.skill - by_chance)
+    skill, by_chance = population.skill, (1 - population.skill) / (len(CONDITIONS) - 1)
+    right = (skill**2 + (1 - skill) * by_chance + difference - by_chance) / (skill - by_chance)
     return replace(population, right=right, apart=min(0.05, right, 1 - right), better=0.0)
 
 
@@ -79,7 +71,7 @@ def compared(population: Population, number: int, seed: int, difference: float) 
         rng = np.random.default_rng([seed, study])
         studies = with_difference(population, difference).studies(1, population.readers(rng), rng)
         said = studies.annotations(0)
-        model = Predictions.from_scores(studies.predictions(0)["A"], CONDITIONS, case_names=said.case_names)
+        model = ds.Predictions.from_scores(studies.predictions(0)["A"], CONDITIONS, case_names=said.case_names)
         row = experts_of(said, {"A": model}, [TopKAccuracy(1)], margin=MARGIN).row("A")
         rows.append((row["difference"], row["difference_low"], row["difference_high"]))
         told.append(row["verdict"] != "not shown")
@@ -128,7 +120,7 @@ def area(n_annotators: int, number: int, seed: int, n_cases: int = 200) -> Outco
             annotator_names=[[f"annotator {j}" for j in range(n_annotators)]] * n_cases,
             question="binary",
         )
-        model = Predictions.from_scores(np.c_[1 - scores, scores], ["no", "yes"], case_names=said.case_names)
+        model = ds.Predictions.from_scores(np.c_[1 - scores, scores], ["no", "yes"], case_names=said.case_names)
         found = experts_of(said, {"A": model}, [AUROC(), TopKAccuracy(1)])
         row = next(row for row in found.rows if row["metric"] == "AUROC")
         rows.append((row["agreement"], row["low"], row["high"]))
@@ -161,7 +153,7 @@ def ragged(worth: int, seed: Any, *, n_cases: int = 300, pool: int = 12, skill_s
         CONDITIONS,
         annotator_names=[[f"annotator {j}" for j in row] for row in np.split(who, split)],
     )
-    model = Predictions.from_rankings([[CONDITIONS[k]] for k in first], CONDITIONS, case_names=study.case_names)
+    model = ds.Predictions.from_rankings([[CONDITIONS[k]] for k in first], CONDITIONS, case_names=study.case_names)
     return experts_of(study, {"A": model}, [TopKAccuracy(1)])
 
 

@@ -1,7 +1,5 @@
 """Checklists: sets of findings, what was not assessed, and one binary study per finding."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

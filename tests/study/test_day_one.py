@@ -1,7 +1,5 @@
 """What people have on the first day, from data in memory, pipes and spreadsheets to results, without a converter."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import json

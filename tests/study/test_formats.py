@@ -1,7 +1,5 @@
 """Every format: recognised from content, by one reader only, opened once, and told in a receipt."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """Rankings: built from nested lists and counts, what is refused, how cases are chosen, and what a study counts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@
 tables also a part of what was got, and how the place begins.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Laws of every kind of study: immutable, comparable, picklable, selectable, able to say what it holds and answers."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,6 +1,4 @@
-"""Long tables of any library, of labels and of ratings, against an obvious twin made of dictionaries."""
-
-from __future__ import annotations
+"""Long tables of any library, of labels and of ratings, against an obvious twin made of plain loops."""
 
 import json
 import random
@@ -21,6 +19,7 @@ from dissensus.agreement import annotator_agreement
 from dissensus.core.files import open_source
 from dissensus.study.canonical import long_table
 from dissensus.study.tables import study_from_table
+from fuzz.naive_reader import long_form
 from refusals import refused
 from strategies import studies
 
@@ -85,23 +84,6 @@ def test_a_rank_decides_unless_the_confidence_is_asked_for() -> None:
 # The twin -----------------------------------------------------------------------------------------------
 
 
-def naive(rows: list[Row], order: str) -> dict[str, dict[tuple[Any, Any], list[list[str]]]]:
-    """Build rankings by hand: case > (annotator, annotation) > blocks, all in order of appearance."""
-    found: dict[str, dict[tuple[Any, Any], list[list[str]]]] = {}
-    for row in rows:
-        found.setdefault(row["case"], {})
-        if row["annotator"] is None and row["annotation"] is None:
-            continue
-        found[row["case"]].setdefault((row["annotator"], row["annotation"]), [])
-    for case, rankings in found.items():
-        for who in rankings:
-            mine = [row for row in rows if row["case"] == case and (row["annotator"], row["annotation"]) == who]
-            stated = [row for row in mine if row["condition"] is not None and row[order]]
-            values = sorted({row[order] for row in stated}, reverse=order == "confidence")
-            rankings[who] = [sorted(row["condition"] for row in stated if row[order] == v) for v in values]
-    return found
-
-
 @st.composite
 def long_rows(draw: st.DrawFn, order: str) -> list[Row]:
     """Draw shuffled rows of a long table, ranks with gaps or confidences with zeros, and silent rows."""
@@ -124,15 +106,16 @@ def long_rows(draw: st.DrawFn, order: str) -> list[Row]:
 
 @pytest.mark.parametrize("order", ["rank", "confidence"])
 @given(data=st.data())
-def test_tables_build_what_dictionaries_build(order: str, data: st.DataObject) -> None:
+def test_tables_build_what_plain_loops_build(order: str, data: st.DataObject) -> None:
     rows = data.draw(long_rows(order))
     texts = dict.fromkeys(("case", "annotator", "condition"), pl.String)
-    said = Study.from_long(pl.DataFrame(rows, schema_overrides={**texts, "annotation": pl.Int64}))
-    expected = naive(rows, order)
-    assert said.case_names == tuple(expected)
-    assert said.to_rankings() == [list(rankings.values()) for rankings in expected.values()]
+    table = pl.DataFrame(rows, schema_overrides={**texts, "annotation": pl.Int64})
+    said, expected = Study.from_long(table), long_form(table.write_csv().encode(), "table.csv", None)
+    assert said.case_names == tuple(case for case, _ in expected)
+    blocks = [[[list(block) for block in ranking] for _, ranking in rankings] for _, rankings in expected]
+    assert said.to_rankings() == blocks
     names = [None if code < 0 else said.annotator_names[code] for code in said.annotators]
-    assert names == [who for rankings in expected.values() for who, _ in rankings]
+    assert names == [who for _, rankings in expected for who, _ in rankings]
 
 
 @given(studies(), st.randoms(use_true_random=False))

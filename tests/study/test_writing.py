@@ -1,7 +1,5 @@
 """Writing and reading back loses nothing, whatever the names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from dissensus.core.arrays import FloatArray, IntArray
+from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_choice, check_count, check_seed, check_share, checked
 from dissensus.core.errors import DissensusError, known_name, listing
 from dissensus.core.names import Ranking
@@ -108,12 +108,10 @@ class Table:
     @classmethod
     def of_sets(cls, study: Study, offsets: IntArray, codes: IntArray) -> Table:
         """Tell sets of conditions apart, one per opinion, with ascending codes."""
-        known: dict[bytes, int] = {}
-        keys = [codes[start:stop].tobytes() for start, stop in pairwise(offsets.tolist())]
-        kind = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
+        kind = kinds_of(offsets, codes)
         rows, elements = take_rows(offsets, np.unique(kind, return_index=True)[1].astype(np.int64))
         row = row_of_each(rows)
-        shares = sparse(1 / np.diff(rows)[row], row, codes[elements], (len(known), study.n_conditions))
+        shares = sparse(1 / np.diff(rows)[row], row, codes[elements], (len(rows) - 1, study.n_conditions))
         return cls(study, kind, shares, np.arange(study.n_conditions, dtype=np.float64))
 
     @cached_property
@@ -143,6 +141,24 @@ def seats_of(study: Study) -> IntArray:
     n_names = len(study.annotator_names)
     own = np.where(study.annotators == ANONYMOUS, n_names + np.arange(study.n_opinions), study.annotators)
     return np.asarray(study.panel.case_of_opinion * (n_names + study.n_opinions) + own, dtype=np.int64)
+
+
+def remains(study: Study) -> BoolArray:
+    """Tell of each opinion whether somebody else gave one on the same case, shape (n_opinions,)."""
+    _, seat, sizes = np.unique(seats_of(study), return_inverse=True, return_counts=True)
+    own = np.where(study.annotators == ANONYMOUS, 1, sizes[seat])
+    return np.asarray(study.votes_per_case[study.panel.case_of_opinion] > own)
+
+
+def kinds_of(offsets: IntArray, codes: IntArray) -> IntArray:
+    """Give rows of codes a number, the same where they are equal, in the order of their first appearance.
+
+    >>> kinds_of(np.array([0, 1, 3, 4]), np.array([7, 7, 5, 7]))
+    array([0, 1, 0])
+    """
+    known: dict[bytes, int] = {}
+    keys = (codes[start:stop].tobytes() for start, stop in pairwise(offsets.tolist()))
+    return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
 
 
 def pairs_within(rows: IntArray) -> tuple[IntArray, IntArray]:
@@ -640,7 +656,8 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     if not (len(a) and len(b)):
         return 0.0
     vectors, signs = soft_rankings(said, depth, n_conditions, normalised=normalised)
-    own, common = (vectors * vectors) @ signs, ((vectors[[0]] * vectors[[1]]) @ signs)[0]
+    dense = vectors.toarray()
+    own, common = product(dense * dense, signs), product(dense[0] * dense[1], signs)
     return min(1.0, float(common / np.sqrt(own.prod()) if normalised else common))
 
 
@@ -999,11 +1016,8 @@ def agreement_measures(
     for one in studies.values():
         said = one.counted
         table = Table.of(said.select((said.votes_per_case > 0) & (said.case_weights > 0)))
-        known, suited = OF_LABELS + OF_GRADES, OF_LABELS
-        if said.kind == "ratings":
-            known, suited = ("alpha-nominal", *OF_RATINGS), OF_RATINGS
-        elif said.question == "grades":
-            suited = OF_GRADES
+        known = ("alpha-nominal", *OF_RATINGS) if said.kind == "ratings" else OF_LABELS + OF_GRADES
+        suited = OF_RATINGS if said.kind == "ratings" else OF_GRADES if said.question == "grades" else OF_LABELS
         for name in suited if measures is None else measures:
             check_choice("measures", name, known)
             prepared.append((name, table.study, KNOWN[name].of(table)))

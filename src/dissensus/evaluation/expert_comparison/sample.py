@@ -27,7 +27,7 @@ from scipy.special import expit, logit, stdtr, stdtrit
 
 from dissensus import metrics as named
 from dissensus.aggregations.point_estimates import InverseRank, MeanRating
-from dissensus.agreement.coefficients import Matrix, inner, seats_of, sparse
+from dissensus.agreement.coefficients import Matrix, inner, kinds_of, remains, seats_of, sparse
 from dissensus.core.arrays import BoolArray, FloatArray, IntArray
 from dissensus.core.ragged import offsets_from_lengths, product, row_of_each, take_rows, weighted_counts
 from dissensus.evaluation.annotators import probe_vectors
@@ -124,11 +124,8 @@ class Pairs:
     @staticmethod
     def of(study: Study) -> Pairs:
         """Pair the opinions of a study; cases with one annotator are left out."""
-        said, seats = study.counted, seats_of(study.counted)
-        case, first = said.panel.case_of_opinion, np.full(said.n_cases, -1)
-        first[case[::-1]] = seats[::-1]
-        unlike = (seats != first[case]) | ((said.annotators == ANONYMOUS) & (said.votes > 1))
-        said = said.select(np.bincount(case[unlike], minlength=said.n_cases) > 0)
+        said = study.counted
+        said = said.select(np.bincount(said.panel.case_of_opinion[remains(said)], minlength=said.n_cases) > 0)
         return Pairs.of_kinds(said, different_opinions(said))
 
     @staticmethod
@@ -234,13 +231,10 @@ def different_opinions(study: Study) -> IntArray:
     """Give the different things that were said a number, shape (n_opinions,)."""
     if study.kind == "ratings":
         return np.unique(study.scores, return_inverse=True)[1].astype(np.int64)
-    sizes, codes = np.diff(study.code_offsets), study.codes
-    if len(codes) == study.n_opinions:  # labels
-        return codes.astype(np.int64)
-    ranges = (pairwise(offsets.tolist()) for offsets in (study.block_offsets, study.code_offsets[study.block_offsets]))
-    keys = ((sizes[start:stop].tobytes(), codes[a:b].tobytes()) for (start, stop), (a, b) in zip(*ranges, strict=True))
-    known: dict[tuple[bytes, bytes], int] = {}
-    return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
+    if len(study.codes) == study.n_opinions:  # labels
+        return study.codes.astype(np.int64)
+    codes = np.insert(study.codes, study.code_offsets[1:], -1)  # where blocks end
+    return kinds_of(study.code_offsets[study.block_offsets] + study.block_offsets, codes)
 
 
 # What pairs are worth -------------------------------------------------------------------------------------
@@ -732,7 +726,8 @@ class Sample:
         found = estimates(values, weights, clusters, bounds, part, level, is_logit)
         sign = np.array([1.0 if metric.higher_is_better else -1.0 for metric in self.metrics])
         better = found._replace(mean=sign * found.mean)
-        p_value = np.minimum(2 * np.minimum(better.tail(np.zeros(1)), 1 - better.tail(np.zeros(1))), 1.0)
+        tail = better.tail(np.zeros(1))
+        p_value = np.minimum(2 * np.minimum(tail, 1 - tail), 1.0)
         p_noninferior = np.full_like(p_value, np.nan) if margin is None else better.tail(np.array([-margin]))
         rows = []
         for k, metric in enumerate(self.metrics):

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dissensus.agreement.coefficients import Matrix, sparse
+from dissensus.agreement.coefficients import Matrix, Table
 from dissensus.core.arrays import FloatArray, IntArray
 from dissensus.core.names import case_keys
 from dissensus.core.ragged import row_of_each, take_rows, weighted_counts
@@ -136,22 +136,17 @@ class Panels:
         return means, squares / np.maximum(self.study.votes_per_case - 1, 1)
 
     @cached_property
-    def _first(self) -> tuple[IntArray, IntArray]:
-        """Offsets and codes of the conditions that each opinion names first."""
-        offsets, mentions = take_rows(self.study.code_offsets, self.study.block_offsets[:-1])
-        return offsets, self.study.codes[mentions]
-
-    @cached_property
     def choices(self) -> Matrix:
         """How each opinion shares its first choice among conditions, shape (n_opinions, K); sparse."""
-        offsets, codes = self._first
-        row = row_of_each(offsets)
-        return sparse(1 / np.diff(offsets)[row], row, codes, (self.study.n_opinions, self.study.n_conditions))
+        table = Table.of(self.study)
+        return table.shares[table.kind]
 
     @cached_property
     def _votes(self) -> tuple[IntArray, list[IntArray], list[IntArray]]:
         """Where the different first choices of each case stand, their votes in every turn, and who names which one."""
-        said, case, (offsets, codes) = self.study, self.study.panel.case_of_opinion, self._first
+        said, case = self.study, self.study.panel.case_of_opinion
+        offsets, mentions = take_rows(said.code_offsets, said.block_offsets[:-1])
+        codes = said.codes[mentions]  # of the conditions that each opinion names first
         opinion, sizes = row_of_each(offsets), np.diff(offsets)
         keys, place = np.unique(case[opinion] * said.n_conditions + codes, return_inverse=True)
         starts = np.searchsorted(keys, np.arange(said.n_cases + 1) * said.n_conditions)

@@ -505,9 +505,6 @@ def _list(cell: str | None, column: str, number: int) -> Any:
 
 # What is collected -----------------------------------------------------------------------------------
 
-# What an opinion lacks that says nothing, and what becomes of it.
-EMPTY = {"rankings": ("condition", "kept as abstentions"), "checklists": ("finding", "kept as nothing found")}
-
 
 class Collection:
     """Collect rankings one at a time, and count whatever deserves a note.
@@ -571,12 +568,8 @@ class Collection:
             self._opinions[case] = 0
             self._rows.append((case, None, None, None, None, None))
 
-    def add_ranking(
-        self, case: str, annotator: str | None, blocks: list[list[str]], *, votes: int = 1, noun: str = "rankings"
-    ) -> None:
+    def add_ranking(self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]], *, votes: int = 1) -> None:
         """Add one ranking, best block first, and how many gave it; without a condition it is an abstention.
-
-        The one block of one of the ``"checklists"`` holds what was found; without it, nothing was.
 
         >>> said = Collection()
         >>> said.add_ranking("c1", "Ann", [["Eczema"], ["Tinea", "Wart"]])
@@ -585,16 +578,8 @@ class Collection:
         """
         blocks = [block for block in blocks if block]
         if not blocks:
-            what, action = EMPTY[noun]
-            self.note(f"{noun} without a {what}", action, case, count=votes)
-        if annotator is not None and (case, annotator) in self._seen:
-            self.note(f"further {noun} of a case by one annotator", f"kept as {noun} of their own", case)
-        self._seen.add((case, annotator))
-        number = self._opinions[case] = self._opinions.get(case, 0) + 1
-        if not blocks:
-            self._rows.append((case, annotator, number, None, None, votes))
-        for rank, block in enumerate(blocks, start=1):
-            self._rows.extend((case, annotator, number, str(name), float(rank), votes) for name in block)
+            self.note("rankings without a condition", "kept as abstentions", case, count=votes)
+        self._add(case, annotator, blocks, votes, "rankings")
 
     def add_opinion(self, case: str, annotator: str, value: Any) -> None:
         """Add a label, or a list of blocks; null is no opinion, and an empty list abstains.
@@ -608,6 +593,28 @@ class Collection:
             self.add_case(case)
         else:
             self.add_ranking(case, annotator, as_ranking(value, f"case {case!r}, annotator {annotator!r}"))
+
+    def add_checklist(self, case: str, annotator: str | None, findings: Sequence[str]) -> None:
+        """Add the findings that one annotator saw; without any, nothing was found.
+
+        >>> said = Collection()
+        >>> said.add_checklist("c1", "Ann", [])
+        >>> print(*said.parsed().notes)
+        checklists without a finding: 1, kept as nothing found (for example 'c1')
+        """
+        if not findings:
+            self.note("checklists without a finding", "kept as nothing found", case)
+        self._add(case, annotator, [findings] if findings else [], 1, "checklists")
+
+    def _add(self, case: str, annotator: str | None, blocks: Sequence[Sequence[str]], votes: int, noun: str) -> None:
+        if annotator is not None and (case, annotator) in self._seen:
+            self.note(f"further {noun} of a case by one annotator", f"kept as {noun} of their own", case)
+        self._seen.add((case, annotator))
+        number = self._opinions[case] = self._opinions.get(case, 0) + 1
+        if not blocks:
+            self._rows.append((case, annotator, number, None, None, votes))
+        for rank, block in enumerate(blocks, start=1):
+            self._rows.extend((case, annotator, number, str(name), float(rank), votes) for name in block)
 
     def parsed(self, conditions: Sequence[str] | None = None, *, columns: Sequence[Column] = ()) -> Parsed:
         """Return what was collected; ``conditions`` are all names in order, where a file gives them.

@@ -16,7 +16,7 @@ from dissensus.core.errors import FormatError
 from dissensus.evaluation.plots import Plots
 from dissensus.figures import charts, theme
 from dissensus.figures.charts import Axis, Band, Chart, Line, Pane, Points, specification, svg
-from dissensus.figures.evaluation_charts import bands, draws_histogram, metric_across_reliability, sampled_places
+from dissensus.figures.evaluation_charts import bands, draws_histogram, metric_across_reliability, sampled
 from dissensus.metrics import TopKAccuracy
 from figures.figure_studies import at_edge, evaluated, study, usual
 
@@ -42,9 +42,9 @@ def test_kept_places_are_few_and_reach_both_ends(number: int) -> None:
 
 
 def test_clouds_counts_spans_and_shades() -> None:
-    first, again = sampled_places(5000), sampled_places(5000)
-    np.testing.assert_array_equal(first, again)
-    assert len(np.unique(first)) == 2000
+    (first, note), (again, _) = sampled(rows := pl.DataFrame({"row": range(5000)})), sampled(rows)
+    assert first.equals(again)
+    assert (first["row"].n_unique(), note[:13]) == (2000, " 2000 of 5000")
     undefined, one = (charts.even_edges(np.array([value]), number=4) for value in (np.nan, 0.5))
     assert np.isnan(charts.counted(np.array([np.nan]), undefined)).all()
     assert charts.counted(np.array([0.5]), one).sum() == 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dissensus.core.arrays import CERTAIN, FloatArray, IntArray, is_uncertain
+from dissensus.core.arrays import CERTAIN, FloatArray, is_uncertain
 from dissensus.figures import theme
 from dissensus.figures.charts import (
     CERTAINTY,
@@ -113,16 +113,12 @@ def numbers(rows: pl.DataFrame, column: str) -> FloatArray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def sampled_places(number: int, most: int = MOST_IN_CLOUD, *, seed: int = 0) -> IntArray:
-    """Return all places, or a random ``most`` of them in order, the same ones every time."""
-    if number <= most:
-        return np.arange(number, dtype=np.int64)
-    return np.sort(np.random.default_rng(seed).choice(number, most, replace=False))
-
-
-def sampling_note(number: int, most: int = MOST_IN_CLOUD) -> str:
-    """Say that points were left out, if any were."""
-    return f" {most} of {number} cases are drawn, chosen at random." if number > most else ""
+def sampled(rows: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Return all rows, or some at random in their order, the same ones every time; and say that, if it is so."""
+    if len(rows) <= MOST_IN_CLOUD:
+        return rows, ""
+    places = np.sort(np.random.default_rng(0).choice(len(rows), MOST_IN_CLOUD, replace=False))
+    return rows[places], f" {MOST_IN_CLOUD} of {len(rows)} cases are drawn, chosen at random."
 
 
 # Certainty ----------------------------------------------------------------------------------------------
@@ -218,7 +214,7 @@ def categories_against_conditions(
     """Plot the certainty of the category of every case against the certainty of its condition."""
     first = certainties.filter(top=1).select("case", "certainty")
     both = first.join(by_category.select("case", "category", of_category="certainty"), on="case", maintain_order="left")
-    drawn = both[sampled_places(len(both))]
+    drawn, left_out = sampled(both)
     marks: list[Mark] = [diagonal()]
     for place, category in enumerate(in_order(drawn["category"], order)):
         rows = drawn.filter(category=category)
@@ -227,7 +223,7 @@ def categories_against_conditions(
         marks.append(Points(x, y, category, theme.hue(place), place, 6, opacity=0.55, texts=texts))
     axes = Axis("certainty of the condition", SHARE), Axis("certainty of the category", SHARE)
     below = [_share_below(frame, CERTAIN) for frame in (first, by_category)]
-    told_too: dict[str, Any] = {"certain": CERTAIN, "below": below, "left_out": sampling_note(len(both))}
+    told_too: dict[str, Any] = {"certain": CERTAIN, "below": below, "left_out": left_out}
     return chart("categories", [Pane(tuple(marks), *axes)], height=420, run=run, **told_too)
 
 
@@ -237,9 +233,10 @@ def agreement_scatter(agreement: pl.DataFrame, certainties: pl.DataFrame, *, run
     known = agreement.drop_nulls("agreement").drop_nans("agreement").select("case", "agreement")
     both = first.join(known, on="case", maintain_order="left")
     x, y = both["certainty"].to_numpy(), both["agreement"].to_numpy()
-    kept = sampled_places(len(both))
-    texts = told(both[kept], "case {case}\ncertainty: {certainty:.3f}\nagreement among annotators: {agreement:.3f}")
-    marks: list[Mark] = [Points(x[kept], y[kept], "cases", theme.hue(0), size=6, opacity=0.45, texts=texts)]
+    kept, left_out = sampled(both)
+    texts = told(kept, "case {case}\ncertainty: {certainty:.3f}\nagreement among annotators: {agreement:.3f}")
+    drawn = kept["certainty"].to_numpy(), kept["agreement"].to_numpy()
+    marks: list[Mark] = [Points(*drawn, "cases", theme.hue(0), size=6, opacity=0.45, texts=texts)]
     correlation = "undefined"  # where one side does not vary
     if len(x) > 1 and np.ptp(x) >= 1e-12 and np.ptp(y) >= 1e-12:
         slope, intercept = np.polyfit(x, y, 1)
@@ -248,7 +245,7 @@ def agreement_scatter(agreement: pl.DataFrame, certainties: pl.DataFrame, *, run
         correlation = f"{np.corrcoef(x, y)[0, 1]:.2f}"
     axes = Axis("certainty", SHARE), Axis("agreement among annotators", (-0.03, 1.03))
     panel = Pane(tuple(marks), *axes, f"correlation {correlation}, {len(x)} cases")
-    return chart("agreement", [panel], height=420, run=run, left_out=sampling_note(len(both)))
+    return chart("agreement", [panel], height=420, run=run, left_out=left_out)
 
 
 # Cases --------------------------------------------------------------------------------------------------

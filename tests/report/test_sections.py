@@ -87,6 +87,7 @@ def test_annotators_are_shown_the_most_accurate_first_and_names_are_escaped() ->
     assert SCRIPT not in page
     assert table.index("&lt;script&gt;") < table.index("Dora")
     assert (table.count("<tr>"), "<td>40</td>" in table) == (4, True)
+    assert "value, 95 % interval" in section
     assert " was read: " not in page  # this study is from memory
 
 

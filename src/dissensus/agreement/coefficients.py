@@ -656,7 +656,8 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     if not (len(a) and len(b)):
         return 0.0
     vectors, signs = soft_rankings(said, depth, n_conditions, normalised=normalised)
-    own, common = (vectors * vectors) @ signs, ((vectors[[0]] * vectors[[1]]) @ signs)[0]
+    dense = vectors.toarray()
+    own, common = product(dense * dense, signs), product(dense[0] * dense[1], signs)
     return min(1.0, float(common / np.sqrt(own.prod()) if normalised else common))
 
 
@@ -1015,11 +1016,8 @@ def agreement_measures(
     for one in studies.values():
         said = one.counted
         table = Table.of(said.select((said.votes_per_case > 0) & (said.case_weights > 0)))
-        known, suited = OF_LABELS + OF_GRADES, OF_LABELS
-        if said.kind == "ratings":
-            known, suited = ("alpha-nominal", *OF_RATINGS), OF_RATINGS
-        elif said.question == "grades":
-            suited = OF_GRADES
+        known = ("alpha-nominal", *OF_RATINGS) if said.kind == "ratings" else OF_LABELS + OF_GRADES
+        suited = OF_RATINGS if said.kind == "ratings" else OF_GRADES if said.question == "grades" else OF_LABELS
         for name in suited if measures is None else measures:
             check_choice("measures", name, known)
             prepared.append((name, table.study, KNOWN[name].of(table)))

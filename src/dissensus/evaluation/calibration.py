@@ -113,8 +113,6 @@ Columns = tuple[Any, ...]
 # What makes an aggregation ready for what a fold leaves: a prior that predictions inform is fitted to it.
 Resolver = Callable[[Aggregation, Study], Aggregation]
 
-Advance = Callable[[int], None] | None
-
 Row = dict[str, Any]
 
 
@@ -622,24 +620,23 @@ def candidates(
     if study.kind == "ratings":
         plain = [NormalInverseGamma(thresholds, reliability=gamma) for gamma in RELIABILITIES]
         return (*plain, *(replace(spec, shifts=True) for spec in plain if study.annotator_names))
-    said = require_kind(study, "rankings", "calibrate")
     specs: list[Aggregation] = [PlackettLuce(gamma) for gamma in RELIABILITIES]
-    if (said.counted.mentions_per_ranking == 1).all():
+    if (study.counted.mentions_per_ranking == 1).all():
         specs += [PlackettLuce(gamma, prior="observed") for gamma in SOME]
         specs += [Dirichlet(gamma, alpha="fitted") for gamma in SOME]
         specs += [Dirichlet(gamma, alpha=alpha) for alpha in (0.01, 0.1, 1.0) for gamma in SOME]
-        if said.annotator_names and len(said.annotator_names) * said.n_conditions**2 <= MOST_CONFUSIONS:
+        if study.annotator_names and len(study.annotator_names) * study.n_conditions**2 <= MOST_CONFUSIONS:
             specs += [DawidSkene(0.25), DawidSkene(1.0), DawidSkene(target="votes")]
     else:
         specs += [PlackettLuce(gamma, alpha=alpha) for alpha in (0.5, 2.0, 4.0) for gamma in SOME]
         specs += [PlackettLuce(gamma, prior="observed") for gamma in RELIABILITIES]
         specs += [PlackettLuce(gamma, prior="observed", alpha=0.3) for gamma in SOME]
         specs += [PlackettLuce(gamma, prior="symmetric") for gamma in SOME]
-        mass = 0.5 / said.n_conditions
+        mass = 0.5 / study.n_conditions
         specs += [ProbabilisticInverseRank(gamma, alpha=mass) for gamma in (1.0, 3.0, 10.0, 30.0)]
         specs += [ProbabilisticInverseRank(one, alpha=mass, scale="annotator") for one in (0.25, 0.5, 1.0, 2.0)]
         specs.append(ProbabilisticInverseRank())
-    kind = Dirichlet if said.unranked == "unobserved" else PlackettLuce
+    kind = Dirichlet if study.unranked == "unobserved" else PlackettLuce
     return (*specs, *(kind(gamma, prior="informed") for gamma in SOME if informed))
 
 
@@ -831,7 +828,7 @@ def judged_in_turn(
     draws: int,
     seed: int,
     threads: int | None,
-    advance: Advance = None,
+    advance: Callable[[int], None] | None = None,
     resolve: Resolver | None = None,
 ) -> tuple[list[Any], dict[str, float]]:
     """Draw from what each fold leaves, and judge the draws of the cases that it looks at.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral
@@ -737,14 +737,10 @@ def from_lists(kind: PredictionKind, lists: Any, options: PredictionOptions) -> 
     """
     if kind == "set" and isinstance(lists, np.ndarray):
         return from_matrix(lists, replace(options, kind=kind))
-    if kind == "set":
-        unfit = [row for row in lists if not isinstance(row, Collection)]
-        if unfit:
-            raise DissensusError("a set must be a list of conditions", got=f"{unfit[0]!r:.60}")
-        first = next((row for row in lists if len(row)), ())
-        if not isinstance(first, str) and any(isinstance(member, bool | np.bool_) for member in first):
-            return from_matrix(lists, replace(options, kind=kind))
     cases = [_items(one, kind) for one in lists]
+    members = next(filter(None, cases), []) if kind == "set" else []
+    if any(isinstance(member, bool | np.bool_) for member in members):
+        return from_matrix(lists, replace(options, kind=kind))
     blocks = [[one] for one in cases]
     if kind == "ranking":
         single = (str, Integral, np.bool_, float, type(None))

@@ -147,28 +147,27 @@ def without_second_order(roles: Mapping[str, str], given: Said, confidence: Conf
     return {role: column for role, column in roles.items() if role != spare}
 
 
-def missing_column(roles: Sequence[str], aliases: Aliases, names: Sequence[str]) -> DissensusError:
-    """Build the error for a table that lacks columns, one or several."""
+def missing_column(roles: Sequence[str], aliases: Aliases, names: Sequence[str], got: str = "") -> DissensusError:
+    """Build the error for a table that lacks columns, one or several; it got its columns, or what is said of one."""
     usual = (f"{role} ({', '.join(map(repr, aliases[role][:4]))} or the like)" for role in roles)
     said = " ".join(f"--column {role}=NAME" for role in roles)
     unnamed = f"; number the rows where nothing names the cases (--case {ROW_NUMBER})" if "case" in roles else ""
     return DissensusError(
         f"the table has no {' and no '.join(roles)} column",
         expected=f"a column for the {' and for the '.join(usual)}",
-        got=f"columns {listing(names, most=12)}",
+        got=got or f"columns {listing(names, most=12)}",
         advice=f"rename columns, or say which it is: {said} (columns={{{roles[0]!r}: NAME}}){unnamed}",
     )
 
 
-def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: str = "") -> None:
+def refuse_repeated_cases(names: Sequence[str], what: str = "row", *, advice: str = "", where: str = "") -> None:
     """Refuse that a case has several rows, or records, where each has one."""
     again = ~pl.Series(names, dtype=pl.String).is_first_distinct()
     if again.any():
         row = again.arg_max() or 0
         got = f"{what}s {names.index(names[row]) + 1} and {row + 1}; {again.sum()} repeated in all"
-        raise DissensusError(
-            f"case {names[row]!r} stands in several {what}s", expected=f"one {what} per case", got=got, advice=advice
-        )
+        problem, expected = f"case {names[row]!r} stands in several {what}s", f"one {what} per case"
+        raise DissensusError(problem, expected=expected, got=got, advice=advice, where=where)
 
 
 def one_row_each(table: pl.DataFrame, advice: str = "") -> list[str]:

@@ -726,7 +726,8 @@ class Sample:
         found = estimates(values, weights, clusters, bounds, part, level, is_logit)
         sign = np.array([1.0 if metric.higher_is_better else -1.0 for metric in self.metrics])
         better = found._replace(mean=sign * found.mean)
-        p_value = np.minimum(2 * np.minimum(better.tail(np.zeros(1)), 1 - better.tail(np.zeros(1))), 1.0)
+        tail = better.tail(np.zeros(1))
+        p_value = np.minimum(2 * np.minimum(tail, 1 - tail), 1.0)
         p_noninferior = np.full_like(p_value, np.nan) if margin is None else better.tail(np.array([-margin]))
         rows = []
         for k, metric in enumerate(self.metrics):

@@ -18,6 +18,7 @@ from dissensus.core.receipt import AS_SAID, BY_NAME, Column, Note, columns_of
 from dissensus.study import tables
 from dissensus.study.builders import checked_counts
 from dissensus.study.panel import MOST_VOTES
+from dissensus.study.question import check_question
 from dissensus.study.reading import format as read
 from dissensus.study.reading.format import Format, Options, Parsed
 from dissensus.study.tables import ALIASES, normalised
@@ -124,7 +125,8 @@ def refuse_strangers(table: pl.DataFrame, case: str, annotators: Sequence[str], 
         names = labels_of(table[case]).to_list()
         used = [annotator for annotator, said in heard.items() if said.is_in(names).any()]
         if used:
-            raise _no_case_column(case, f"holds labels that {listing(used, most=3)} uses, too")
+            got = f"the first column, {case!r}, holds labels that {listing(used, most=3)} uses, too"
+            raise tables.missing_column(["case"], ALIASES, table.columns, got)
     reasons |= _without_shared_labels(table, heard, options)
     if reasons:
         told = [f"{name!r} {reason}" for name, reason in list(reasons.items())[:4]]
@@ -144,15 +146,6 @@ def refuse_strangers(table: pl.DataFrame, case: str, annotators: Sequence[str], 
 def _is_case_by_position(case: str, options: Options) -> bool:
     """Tell a column that was taken for the cases because it is the first."""
     return bool(case) and normalised(case) not in ALIASES["case"] and options.columns.get("case") is None
-
-
-def _no_case_column(case: str, why: str) -> FormatError:
-    return FormatError(
-        "the table has no case column",
-        expected=f"a column named {', '.join(map(repr, ALIASES['case'][:4]))} or the like",
-        got=f"the first column, {case!r}, {why}",
-        advice=f"say which column names the cases: --column case=NAME ({case} if it is this one)",
-    )
 
 
 def labels_of(column: pl.Series) -> pl.Series:
@@ -267,7 +260,8 @@ def refuse_findings(table: pl.DataFrame, case: str, annotators: Sequence[str], o
             "tells whether a finding is there, write a row per finding (the long form: case, condition)",
         )
     if _is_case_by_position(case, options) and _codes(table[case]) <= set(map(float, range(len(options.conditions)))):
-        raise _no_case_column(case, "which could hold the codes of an annotator")
+        got = f"the first column, {case!r}, which could hold the codes of an annotator"
+        raise tables.missing_column(["case"], ALIASES, table.columns, got)
 
 
 def _codes(column: pl.Series) -> set[float | None]:
@@ -377,9 +371,7 @@ def _of_positive(table: pl.DataFrame, options: Options) -> Parsed:
     others = [f"not {options.positive}"]
     if options.conditions is not None:
         others = [name for name in options.conditions if name != options.positive]
-    if len(others) != 1:
-        expected = f"{options.positive} and one other"
-        raise DissensusError("a binary question has two conditions", expected=expected, got=str(len(others)))
+    check_question("binary", [*others, str(options.positive)])
     sure = named["confidence"]
     problem = "a confidence of the positive condition is not a probability"
     wrong = ~sure.is_between(0, 1)
@@ -692,12 +684,8 @@ def with_cases(
         return found, {}, ()
     first = table.to_series(0)
     if first.n_unique() < len(first):
-        raise DissensusError(
-            "the table has no case column",
-            expected=f"a column named {', '.join(map(repr, ALIASES['case'][:3]))} or the like",
-            got=f"the first column, {first.name!r}, holds {first.n_unique()} different values in {len(first)} rows",
-            advice=f"say which names the cases (--column case=NAME), or number the rows (--case {tables.ROW_NUMBER})",
-        )
+        got = f"the first column, {first.name!r}, holds {first.n_unique()} different values in {len(first)} rows"
+        raise tables.missing_column(["case"], ALIASES, table.columns, got)
     told = f"the first column, {first.name!r}, names the cases"
     return {**found, "case": first.name}, {first.name: "as the first column"}, (told,)
 

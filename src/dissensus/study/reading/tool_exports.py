@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
-from dissensus.core.checks import check_choice
+from dissensus.core.checks import check_choice, check_length
 from dissensus.core.errors import DissensusError, FormatError, known_name, listing
 from dissensus.core.files import Source, open_source
 from dissensus.core.names import Lists
@@ -416,20 +416,14 @@ class Doccano(Format):
             opened = open_source(path) if source.kind == "directory" else source
             if opened.kind != "jsonl":
                 raise FormatError("the file does not hold JSON lines", got=f"{opened.kind}", where=str(path))
-            seen: set[str] = set()
+            cases = []
             for number, record in enumerate(opened.content, start=1):
                 where = f"{path}, record {number}"
-                case = read.as_name(record.get(read.first_key(record, DOCUMENT_NAMES)), "the id of a document", where)
-                if case in seen:
-                    raise DissensusError(
-                        f"case {case!r} stands in one file twice",
-                        expected="one line per case and annotator",
-                        where=where,
-                        advice="remove one of the two lines",
-                    )
-                seen.add(case)
-                said.add_case(case)
-                _add_document(record, case, path.stem, where, said)
+                name = record.get(read.first_key(record, DOCUMENT_NAMES))
+                cases.append(read.as_name(name, "the id of a document", where))
+                said.add_case(cases[-1])
+                _add_document(record, cases[-1], path.stem, where, said)
+            refuse_repeated_cases(cases, "record", advice="remove one of the two", where=str(path))
             records += opened.content
         for record in records:
             key = next(filter(record.__contains__, DOCUMENT_LABELS))
@@ -576,14 +570,8 @@ def _add_votes(
     statuses: list[Any] = [SUBMITTED] * len(labels)
     if key.endswith(RESPONSES) and record.get(f"{key}.status") is not None:
         statuses = read.as_list(record[f"{key}.status"], "the list of statuses", where)
-    for what, others in {"annotators": names, "statuses": statuses}.items():
-        if len(others) != len(labels):
-            raise FormatError(
-                f"the labels and the {what} of a record do not match",
-                expected=f"as many {what} as labels",
-                got=f"{len(labels)} labels, {len(others)} {what}",
-                where=where,
-            )
+    check_length("annotator", len(names), len(labels), where=where)
+    check_length("state", len(statuses), len(labels), where=where)
     for label, name, status in zip(labels, names, statuses, strict=True):
         if not _is_submitted(status, case, said):
             continue
@@ -597,9 +585,7 @@ def _add_votes(
 def _pairs(record: dict[str, Any], labels: str, key: str, where: str) -> list[tuple[str | None, float | None]]:
     """Return every label with its number, from two lists of one length; a case without any has nothing."""
     names, numbers = (_items(record.get(one), one, where) for one in (labels, key))
-    if len(names) != len(numbers):
-        got = f"{len(names)} labels, {len(numbers)} numbers under {key!r}"
-        raise FormatError("the lists of a record do not match", expected="a number per label", got=got, where=where)
+    check_length(f"number under {key!r}", len(numbers), len(names), where=where)
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 2**1023:
             raise read.wrong_shape(number, f"a number under {key!r}", "a number of zero or more", where)

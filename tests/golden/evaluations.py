@@ -228,7 +228,9 @@ def tables_of(result: ds.Evaluation, *, margin: float | None = None, cases: bool
         of_runs = frame["estimand"].is_in(["adjusted", "panel"])
         found |= {name: first_of(frame.filter(of_runs), 250), f"{name}, others": first_of(frame.filter(~of_runs), 120)}
     if len(result.models) > 1:
-        found |= comparison_of(result, margin=margin)
+        compared = result.compare(margin=margin)
+        found |= {"compare": compared.to_frame(), "flips": compared.flips()}
+        found["ranks"] = first_of(compared.rank_frame(), 250)
     if cases:
         found |= {"per_case": first_of(result.per_case(), 400), "certainties": first_of(result.certainties(), 150)}
         found |= {"plausibilities": first_of(result.plausibilities(), 150), "risks": first_of(result.risks(), 60)}
@@ -243,11 +245,6 @@ def curves_of(result: ds.Evaluation, n: int = 200) -> Tables:
     kinds = result.curves()["kind"].unique(maintain_order=True)
     curves = {f"curves {kind}": first_of(result.curves(kind), n) for kind in kinds}
     return {**curves, "confusion": result.confusion()}
-
-
-def comparison_of(result: ds.Evaluation, *, margin: float | None = None) -> Tables:
-    compared = result.compare(margin=margin)
-    return {"compare": compared.to_frame(), "ranks": first_of(compared.rank_frame(), 250), "flips": compared.flips()}
 
 
 def named(parts: Mapping[str, Tables]) -> Tables:

@@ -37,7 +37,8 @@ def main() -> int:
     print(*HEAD, sep="\n")
     rows, wrong = [], []
     for name, population in cells().items():
-        found = {word: _tried(population, given, word) for word in ("agreement", "adjusted")}
+        how = {"agreement": False, "adjusted": True}
+        found = {word: simulated(population, given.studies, seed=given.seed, adjusted=how[word]) for word in how}
         rows.append(row(name, list(found.values()), population))
         wrong += [f"{name}, {word}: {what}" for word, one in found.items() for what in faults(one, population)]
         print(rows[-1], flush=True)
@@ -62,22 +63,14 @@ def write(page: str, lines: list[str]) -> None:
     place.write_text(PLACE.sub(rf"\g<1>{text}\g<2>", place.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def _tried(population: Population, given: argparse.Namespace, estimand: str) -> Found:
-    return simulated(population, given.studies, seed=given.seed, adjusted=estimand == "adjusted")
-
-
 def row(name: str, found: list[Found], population: Population) -> str:
     """Write a row of the table, in per cent, the estimands side by side."""
     words = [
         " / ".join(f"{100 * share:.1f}" for share in column) for column in zip(*(one[:5] for one in found), strict=True)
     ]
-    told = words if has_verdict(population) else [*words[:3], "no verdict", "no verdict"]
+    has_verdict = population.n_cases >= LEAST_CASES and not 0 < population.n_groups < LEAST_GROUPS
+    told = words if has_verdict else [*words[:3], "no verdict", "no verdict"]
     return "| " + " | ".join([name, *told]) + " |"
-
-
-def has_verdict(population: Population) -> bool:
-    """Tell whether there are enough cases and groups for a verdict."""
-    return population.n_cases >= LEAST_CASES and not 0 < population.n_groups < LEAST_GROUPS
 
 
 def error_sentence(number: int) -> str:

@@ -210,15 +210,9 @@ def values_of(
     found = np.empty((len(counts), len(MODELS), len(case)))
     for size in np.unique(sizes).tolist():
         own, weight = sizes == size, kept.shape[-1] / size
-        found[..., own] = adjusted_values(counts[:, own], studies.models[:, :, case[own]], weight)
+        rows = (counts[:, own] * (size + 1) ** np.arange(counts.shape[-1])).sum(axis=-1)
+        found[..., own] = table_of(size, weight)[rows[:, None], studies.models[:, :, case[own]]]
     return found
-
-
-def adjusted_values(counts: IntArray, models: IntArray, weight: float = 1.0) -> FloatArray:
-    """Look up what naming a condition is worth given the votes (..., cases, conditions); (studies, models, cases)."""
-    size = int(counts[(0,) * (counts.ndim - 1)].sum())
-    rows = (counts * (size + 1) ** np.arange(counts.shape[-1])).sum(axis=-1)
-    return np.asarray(table_of(size, weight)[rows[:, None], models])
 
 
 @lru_cache

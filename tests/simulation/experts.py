@@ -57,15 +57,10 @@ def outcome(rows: list[tuple[float, float, float]], truth: float, told: list[boo
 # Labels: the difference from one annotator, and non-inferiority ------------------------------------------
 
 
-def agreement_of_experts(population: Population) -> float:
-    """Return how often two annotators of a case say the same, in closed form."""
-    return population.skill**2 + (1 - population.skill) ** 2 / (len(CONDITIONS) - 1)
-
-
 def with_difference(population: Population, difference: float) -> Population:
     """Return the population in which model A agrees with an annotator so much more than another annotator does."""
-    by_chance = (1 - population.skill) / (len(CONDITIONS) - 1)
-    right = (agreement_of_experts(population) + difference - by_chance) / (population.skill - by_chance)
+    skill, by_chance = population.skill, (1 - population.skill) / (len(CONDITIONS) - 1)
+    right = (skill**2 + (1 - skill) * by_chance + difference - by_chance) / (skill - by_chance)
     return replace(population, right=right, apart=min(0.05, right, 1 - right), better=0.0)
 
 

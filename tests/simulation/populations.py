@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import betaincinv
 
 import dissensus as ds
 from dissensus.core.arrays import FloatArray, IntArray
@@ -87,7 +88,8 @@ class Population:
         if not self.correlation:
             return rates
         place = rng.random((len(kinds), len(MODELS), groups.max() + 1))[..., groups]
-        return beta_quantiles(place, rates, self.correlation)
+        size = (1 - self.correlation) / self.correlation
+        return np.asarray(betaincinv(rates * size, (1 - rates) * size, place))
 
     def _skills(self, number: int, n_annotators: int, rng: np.random.Generator) -> FloatArray:
         """Draw how often each annotator is right on each kind, half of it in common; (studies, annotators, kinds)."""
@@ -98,14 +100,6 @@ class Population:
     def _named(chance: FloatArray, rng: np.random.Generator) -> IntArray:
         wrong = rng.integers(1, len(CONDITIONS), size=chance.shape)
         return np.where(rng.random(chance.shape) < chance, 0, wrong)
-
-
-def beta_quantiles(place: FloatArray, rates: FloatArray, correlation: float) -> FloatArray:
-    """Return quantiles of the beta distribution with a mean and an intraclass correlation."""
-    from scipy.special import betaincinv
-
-    size = (1 - correlation) / correlation
-    return np.asarray(betaincinv(rates * size, (1 - rates) * size, place))
 
 
 @dataclass(frozen=True, eq=False)

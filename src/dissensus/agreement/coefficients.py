@@ -656,7 +656,8 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     if not (len(a) and len(b)):
         return 0.0
     vectors, signs = soft_rankings(said, depth, n_conditions, normalised=normalised)
-    own, common = (vectors * vectors) @ signs, ((vectors[[0]] * vectors[[1]]) @ signs)[0]
+    dense = vectors.toarray()
+    own, common = product(dense * dense, signs), product(dense[0] * dense[1], signs)
     return min(1.0, float(common / np.sqrt(own.prod()) if normalised else common))
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import chain, combinations
@@ -24,7 +22,7 @@ from dissensus.core.arrays import NEAR, ROUGH, FloatArray, IntArray, SmallFloatA
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
-from dissensus.draws import Batch, Plausibilities, identified
+from dissensus.draws import Batch, Plausibilities, identified, in_order
 from dissensus.evaluation.intervals import (
     CATEGORY_FIT,
     GROUP_RESAMPLES,
@@ -243,25 +241,6 @@ class Plan:
 def cut(cases: Cases) -> list[Cases]:
     """Cut cases into pieces, the last one shorter."""
     return [cases[start : start + PIECE] for start in range(0, len(cases), PIECE)]
-
-
-def in_order(tasks: Iterable[Callable[[], Sums]], threads: int) -> Iterator[Sums]:
-    """Run tasks in threads and give their results in order; few of them wait at any time."""
-    if threads == 1:
-        yield from (task() for task in tasks)
-        return
-    waiting: deque[Future[Sums]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for task in tasks:
-                waiting.append(pool.submit(task))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
 
 
 # Elsewhere ------------------------------------------------------------------------------------------------

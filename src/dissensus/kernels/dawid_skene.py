@@ -143,6 +143,24 @@ class Tallied(NamedTuple):
     rows: FloatArray
 
 
+class Chances(NamedTuple):
+    """Hold logarithms of numerators and denominators of the chances of votes.
+
+    They are those of Theta once it is drawn, and before of the next vote with Theta integrated out; those of anonymous
+    votes, whose denominators come last, are the pooled rows.
+
+    Attributes
+    ----------
+    parts : (n_columns, K)
+        Shapes of the pool plus votes, or gamma variates.
+    sums : (n_annotators + 1, K)
+        What these sum to over all labels.
+    """
+
+    parts: FloatArray
+    sums: FloatArray
+
+
 class Room(NamedTuple):
     """Hold room to work in, one number per condition each."""
 
@@ -155,10 +173,8 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    pool, tallied
-        Pooled rows; truths and counts.
-    log_theta : (n_columns, K)
-        Logarithms of Theta.
+    pool, tallied, chances
+        Pooled rows; truths and counts; chances of votes.
     crowd : (L, K)
         r, in the order of pooled columns.
     room
@@ -169,7 +185,7 @@ class State(NamedTuple):
 
     pool: Pool
     tallied: Tallied
-    log_theta: FloatArray
+    chances: Chances
     crowd: FloatArray
     room: Room
     concentration: FloatArray
@@ -228,7 +244,10 @@ def new_state(votes: Votes, priors: FloatArray) -> State:
     return State(
         pool,
         tallied,
-        np.log(np.maximum(priors / priors.sum(axis=0), FLOOR))[votes.labels],
+        Chances(
+            np.log(np.maximum(priors / priors.sum(axis=0), FLOOR))[votes.labels],
+            np.zeros((len(votes.column_offsets) - 1, n_conditions)),
+        ),
         np.zeros(pooled),
         Room(np.zeros(n_conditions), np.zeros(n_conditions)),
         np.array([CONCENTRATION]),
@@ -237,7 +256,12 @@ def new_state(votes: Votes, priors: FloatArray) -> State:
 
 @inner
 def log_rise(x: float, power: float) -> float:
-    """Return log(Gamma(x + power) / Gamma(x))."""
+    """Return log(Gamma(x + power) / Gamma(x)): for small whole powers, that of a product."""
+    if power <= FACTORS and power == math.floor(power):
+        risen = 1.0
+        for t in range(int(power)):
+            risen *= x + t
+        return math.log(risen)
     return math.lgamma(x + power) - math.lgamma(x)
 
 
@@ -249,19 +273,49 @@ def minus_log_beta(stream: Stream, a: float, b: float) -> float:
 
 
 @inner
-def add_case(votes: Votes, tallied: Tallied, case: int, sign: float, alpha: float) -> None:
-    """Add a case, and the votes on it, to those of its true condition, or take them away again.
-
-    ``log_pi`` is then the logarithm of the number of cases, plus ``alpha``.
-    """
+def add_case(votes: Votes, tallied: Tallied, case: int, sign: float) -> None:
+    """Add a case, and the votes on it, to those of its true condition, or take them away again."""
     truth, counts, rows = tallied.truths[case], tallied.counts, tallied.rows
     tallied.sizes[truth] += sign
-    tallied.log_pi[truth] = math.log(alpha + max(tallied.sizes[truth], 0.0))
     for vote in range(votes.case_offsets[case], votes.case_offsets[case + 1]):
         column, row, power = votes.columns[vote], votes.annotators[vote], sign * votes.powers[vote]
         counts[column, truth] = max(counts[column, truth] + power, 0.0)
         if row < len(rows):
             rows[row, truth] = max(rows[row, truth] + power, 0.0)
+
+
+@inner
+def move_case(
+    votes: Votes, pool: Pool, tallied: Tallied, chances: Chances, case: int, truth: int, alpha: float
+) -> None:
+    """Give a case another true condition, and work out anew what chances change by that."""
+    parts, sums, counts, rows, log_pi = chances.parts, chances.sums, tallied.counts, tallied.rows, tallied.log_pi
+    for sign in (-1.0, 1.0):
+        add_case(votes, tallied, case, sign)
+        k = tallied.truths[case]
+        log_pi[k] = math.log(alpha + tallied.sizes[k])
+        for vote in range(votes.case_offsets[case], votes.case_offsets[case + 1]):
+            column, row = votes.columns[vote], votes.annotators[vote]
+            if row < len(rows):
+                parts[column, k] = math.log(pool.shapes[votes.labels[column], k] + counts[column, k])
+                sums[row, k] = math.log(pool.totals[k] + rows[row, k])
+        tallied.truths[case] = truth
+
+
+@inner
+def fill_chances(votes: Votes, pool: Pool, tallied: Tallied, chances: Chances, alpha: float) -> None:
+    """Work out the chances of the next vote of everybody, Theta integrated out, and of the next case."""
+    counts, rows, labels, shapes, totals = tallied.counts, tallied.rows, votes.labels, pool.shapes, pool.totals
+    for k in range(len(totals)):
+        tallied.log_pi[k] = math.log(alpha + tallied.sizes[k])
+    for row in range(len(rows) + 1):
+        is_named = row < len(rows)  # anonymous annotators have the pooled rows
+        for k in range(len(totals)):
+            chances.sums[row, k] = math.log(totals[k] + rows[row, k] if is_named else totals[k])
+        for column in range(votes.column_offsets[row], votes.column_offsets[row + 1]):
+            for k in range(len(totals)):
+                shape = shapes[labels[column], k]
+                chances.parts[column, k] = math.log(shape + counts[column, k] if is_named else shape)
 
 
 @inner
@@ -338,7 +392,7 @@ def move_totals(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied) -> N
 
 
 @inner
-def draw_theta(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room) -> None:
+def draw_theta(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, chances: Chances, room: Room) -> None:
     """Draw the rows of all named annotators given s and z, as logarithms."""
     (work, other), (shapes, totals), counts = room, (pool.shapes, pool.totals), tallied.counts
     for annotator in range(len(tallied.rows)):
@@ -351,79 +405,72 @@ def draw_theta(stream: Stream, votes: Votes, pool: Pool, tallied: Tallied, log_t
                 shape = shapes[label, k] if column < last else max(work[k], shapes[label, k])
                 work[k] -= shapes[label, k]
                 drawn = log_gamma(stream, shape + counts[column, k])
-                log_theta[column, k] = drawn
+                chances.parts[column, k] = drawn
                 other[k] = max(other[k], drawn)
         fill(work, 0.0)
         for column in range(first, last + 1):
             for k in range(len(work)):
-                work[k] += math.exp(log_theta[column, k] - other[k])
+                work[k] += math.exp(chances.parts[column, k] - other[k])
         for k in range(len(work)):
-            work[k] = math.log(work[k]) + other[k]
-        for column in range(first, last + 1):
-            for k in range(len(work)):
-                log_theta[column, k] -= work[k]
+            chances.sums[annotator, k] = math.log(work[k]) + other[k]
 
 
 @inlined
-def multiply(bases: FloatArray, counts: FloatArray, power: float, log: FloatArray, product: FloatArray) -> float:
-    """Multiply by Gamma(x + power) / Gamma(x), x = base + count, or divide by it if the power is given as negative.
-
-    Small whole powers go to ``product``, others to ``log``; returns the number of factors in the former.
-    """
-    size = abs(power)
-    is_small = size <= FACTORS and size == math.floor(size)
-    for k in range(len(log)):
-        x = bases[k] + counts[k]
-        if not is_small:
-            log[k] += log_rise(x, size) if power > 0.0 else -log_rise(x, size)
-            continue
-        risen = x
-        for t in range(1, int(size)):
-            risen *= x + t
-        product[k] = product[k] * risen if power > 0.0 else product[k] / risen
-    return size if is_small else 0.0
-
-
-@inlined
-def fill_predictive(votes: Votes, pool: Pool, tallied: Tallied, log_theta: FloatArray, room: Room, case: int) -> None:
+def fill_predictive(
+    votes: Votes, pool: Pool, tallied: Tallied, chances: Chances, other: FloatArray, case: int, alpha: float
+) -> None:
     """Put the log-probability of what was said about a case under every condition into ``other``, Theta integrated out.
 
-    ``counts`` and ``rows`` are those of all other cases. Small factors gather in ``work`` until their logarithms are
-    taken.
+    The case itself does not count, so what it adds to its true condition is left out there, and the condition has one
+    case less. Factors gather in ``above`` and ``below`` until their logarithms are taken.
     """
-    counts, rows, (product, log) = tallied.counts, tallied.rows, room
-    fill(log, 0.0)
-    fill(product, 1.0)
-    last, together, gathered = votes.case_offsets[case + 1], 0.0, 0.0
-    for vote in range(votes.case_offsets[case], last):
+    counts, rows, (parts, sums), shapes, totals = tallied.counts, tallied.rows, chances, pool.shapes, pool.totals
+    first, last, truth = votes.case_offsets[case], votes.case_offsets[case + 1], tallied.truths[case]
+    own, together, below = 0.0, 0.0, alpha + tallied.sizes[truth]
+    above = below - 1.0
+    fill(other, 0.0)
+    for vote in range(first, last):
         column, row, power = votes.columns[vote], votes.annotators[vote], votes.powers[vote]
-        together += power
-        if row == len(rows):
-            for k in range(len(log)):
-                log[k] += power * log_theta[column, k]
+        label, is_named, together = votes.labels[column], row < len(rows), together + power
+        is_last = vote + 1 == last or votes.annotators[vote + 1] != row
+        if not is_named or (is_last and power == 1.0 and together == 1.0):
+            for k in range(len(other)):
+                other[k] += power * (parts[column, k] - sums[row, k])
         else:
-            gathered += multiply(pool.shapes[votes.labels[column]], counts[column], power, log, product)
-            if vote + 1 == last or votes.annotators[vote + 1] != row:
-                gathered += multiply(pool.totals, rows[row], -together, log, product)
-                together = 0.0
-        if gathered >= FACTORS or vote + 1 == last:
-            gathered = 0.0
-            for k in range(len(log)):
-                log[k] += math.log(product[k])
-                product[k] = 1.0
+            for k in range(len(other)):
+                other[k] += log_rise(shapes[label, k] + counts[column, k], power)
+                if is_last:
+                    other[k] -= log_rise(totals[k] + rows[row, k], together)
+        if not is_named:
+            own += power * (parts[column, truth] - sums[row, truth])
+        elif power == 1.0:
+            above *= shapes[label, truth] + max(counts[column, truth] - 1.0, 0.0)
+        else:
+            own += log_rise(shapes[label, truth] + max(counts[column, truth] - power, 0.0), power)
+        if is_last and is_named:
+            if together == 1.0:
+                below *= totals[truth] + max(rows[row, truth] - 1.0, 0.0)
+            else:
+                own -= log_rise(totals[truth] + max(rows[row, truth] - together, 0.0), together)
+        if is_last:
+            together = 0.0
+        if vote % FACTORS == 0:
+            own += math.log(above / below)
+            above, below = 1.0, 1.0
+    other[truth] = own + math.log(above / below)
 
 
-@inner
-def fill_likelihood(votes: Votes, log_theta: FloatArray, other: FloatArray, case: int) -> None:
+@inlined
+def fill_likelihood(votes: Votes, chances: Chances, other: FloatArray, case: int) -> None:
     """Put the log-likelihood of every condition, given what was said about a case and Theta, into ``other``."""
     fill(other, 0.0)
     for vote in range(votes.case_offsets[case], votes.case_offsets[case + 1]):
-        power, row = votes.powers[vote], log_theta[votes.columns[vote]]
-        for k in range(len(row)):
-            other[k] += power * row[k]
+        column, row, power = votes.columns[vote], votes.annotators[vote], votes.powers[vote]
+        for k in range(len(other)):
+            other[k] += power * (chances.parts[column, k] - chances.sums[row, k])
 
 
-@inner
+@inlined
 def fill_plausibilities(log_pi: FloatArray, room: Room, power: float, known: int) -> float:
     """Put probabilities of the truth of a case, times a factor that is returned, into ``work``."""
     work, other = room
@@ -441,7 +488,7 @@ def fill_plausibilities(log_pi: FloatArray, room: Room, power: float, known: int
     return total
 
 
-@inner
+@inlined
 def draw_truth(stream: Stream, work: FloatArray, total: float) -> int:
     """Draw a condition in proportion to ``work``; the most probable, if rounding leaves none."""
     left, best = uniform(stream) * total, 0
@@ -512,7 +559,7 @@ def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: 
     """
     values, work, crowd, c = record.values, state.room.work, state.crowd, state.concentration[0]
     for case in range(len(state.tallied.truths)):
-        fill_likelihood(votes, state.log_theta, state.room.other, case)
+        fill_likelihood(votes, state.chances, state.room.other, case)
         total = fill_plausibilities(state.tallied.log_pi, state.room, reliability, votes.known[case])
         first, size = record.support_offsets[case], record.support_offsets[case + 1] - record.support_offsets[case]
         at = len(record.accuracies) * (first + case) + row * (size + 1)
@@ -542,15 +589,14 @@ def keep_cases(stream: Stream, votes: Votes, state: State, record: Record, row: 
 
 
 @inner
-def keep_annotators(
-    stream: Stream, votes: Votes, tallied: Tallied, log_theta: FloatArray, record: Record, row: int
-) -> None:
+def keep_annotators(stream: Stream, votes: Votes, tallied: Tallied, chances: Chances, record: Record, row: int) -> None:
     """Add up pi and Theta, and draw the accuracies of annotators, given z, from Beta(right + 1/2, wrong + 1/2)."""
     counts, (n_people, n_conditions) = tallied.counts, (record.accuracies.shape[1], len(tallied.log_pi))
     for k in range(n_conditions):
         record.frequencies[k] += math.exp(tallied.log_pi[k])
-        for column in range(len(record.confusions)):
-            record.confusions[column, k] += math.exp(log_theta[column, k])
+        for who in range(len(chances.sums) if len(record.confusions) else 0):
+            for column in range(votes.column_offsets[who], votes.column_offsets[who + 1]):
+                record.confusions[column, k] += math.exp(chances.parts[column, k] - chances.sums[who, k])
     for annotator in range(n_people):
         first, right, wrong = votes.column_offsets[annotator], 0.5, 0.5
         for k in range(n_conditions):
@@ -574,35 +620,33 @@ def sweep_chain(  # noqa: C901 - what is called once is written here, which comp
     reliability: float,
 ) -> None:
     """Run one chain from its beginning; see :func:`run_chain`."""
-    stream, pool, tallied, log_theta, room = streams[0], state.pool, state.tallied, state.log_theta, state.room
+    stream, pool, tallied, chances, room = streams[0], state.pool, state.tallied, state.chances, state.room
     truths, log_pi, sizes, counts, rows = tallied
-    n_cases, n_conditions, n_annotators = len(truths), len(sizes), len(rows)
+    n_cases, n_conditions = len(truths), len(sizes)
     start(stream, key)
     for case in range(n_cases):
-        fill_likelihood(votes, log_theta, room.other, case)
+        fill_likelihood(votes, chances, room.other, case)
         total = fill_plausibilities(log_pi, room, 1.0, votes.known[case])
         truths[case] = draw_truth(stream, room.work, total)
     for sweep in range(-warmup, last - first):
+        fill(sizes, 0.0)
         for k in range(n_conditions):
-            sizes[k], log_pi[k] = 0.0, math.log(alpha)
             for column in range(len(counts)):
                 counts[column, k] = 0.0
-            for annotator in range(n_annotators):
+            for annotator in range(len(rows)):
                 rows[annotator, k] = 0.0
         for case in range(n_cases):
-            add_case(votes, tallied, case, 1.0, alpha)
+            add_case(votes, tallied, case, 1.0)
         if not votes.are_alike:
             draw_shapes(stream, votes, pool, tallied, room.work)
             move_totals(stream, votes, pool, tallied)
-        for column in range(votes.column_offsets[n_annotators], votes.column_offsets[n_annotators + 1]):
-            for k in range(n_conditions):  # anonymous annotators have the pooled rows
-                log_theta[column, k] = math.log(pool.shapes[votes.labels[column], k] / pool.totals[k])
+        fill_chances(votes, pool, tallied, chances, alpha)
         for case in range(n_cases):
-            add_case(votes, tallied, case, -1.0, alpha)
-            fill_predictive(votes, pool, tallied, log_theta, room, case)
+            fill_predictive(votes, pool, tallied, chances, room.other, case, alpha)
             total = fill_plausibilities(log_pi, room, 1.0, votes.known[case])
-            truths[case] = draw_truth(stream, room.work, total)
-            add_case(votes, tallied, case, 1.0, alpha)
+            truth = draw_truth(stream, room.work, total)
+            if truth != truths[case]:
+                move_case(votes, pool, tallied, chances, case, truth, alpha)
         if len(record.votes):
             fill_crowd(votes, pool, tallied, state.crowd)
             move_concentration(stream, truths, state.crowd, state.concentration, record)
@@ -615,8 +659,8 @@ def sweep_chain(  # noqa: C901 - what is called once is written here, which comp
                 total += math.exp(log_pi[k] - greatest)
             for k in range(n_conditions):
                 log_pi[k] -= greatest + math.log(total)
-            draw_theta(stream, votes, pool, tallied, log_theta, room)
-            keep_annotators(stream, votes, tallied, log_theta, record, first + sweep)
+            draw_theta(stream, votes, pool, tallied, chances, room)
+            keep_annotators(stream, votes, tallied, chances, record, first + sweep)
             if len(record.values):
                 keep_cases(stream, votes, state, record, first + sweep, reliability)
     streams[0].uniforms += np.uint64(0)  # a record must not outlive its array

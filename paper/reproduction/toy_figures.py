@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dissensus.core.arrays import FloatArray
 from dissensus.figures import theme
-from dissensus.figures.charts import Axis, Chart, Labels, Line, Mark, Pane, Points, shortened
+from dissensus.figures.charts import Axis, Chart, Line, Mark, Pane, Points, shortened
 from paper.reproduction.paper_figures import Frames, PaperFigure
 from paper.reproduction.toy_experiment import EXAMPLES, TITLE
 
@@ -24,6 +26,21 @@ CAPTION = (
     "higher one keeps the draws together, but those of (ii) still lie in all three parts of the triangle. Last, the "
     "certainty along the line at reliability {}: it is low at (ii) throughout and rises with reliability at (iii)."
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Mark):
+    """Write words at places."""
+
+    x: FloatArray
+    y: FloatArray
+    texts: tuple[str, ...]
+
+    def layers(self) -> list[dict[str, Any]]:
+        """Draw words."""
+        places = zip(self.x.tolist(), self.y.tolist(), self.texts, strict=True)
+        data = [{"x": x, "y": y, "text": text} for x, y, text in places]
+        return [self.layer({"type": "text"}, data, text={"field": "text", "type": "nominal"})]
 
 
 def _toy(frames: Frames) -> Chart:

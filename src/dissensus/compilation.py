@@ -116,6 +116,9 @@ def judge_otherwise() -> None:
     judge("sensitivity", "cohen-kappa", "calibration-error")
     sets = ds.Predictions.from_sets([["a", "f"], ["b"]], CONDITIONS)
     judge("coverage", "expected-coverage", "set-size", models=sets)
+    said = ds.Study.from_counts([[2, 1], [1, 2]], ["no", "yes"], question="binary")  # labels that draws are sure of
+    drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]] * 8, [[0.2, 0.8]] * 8], conditions=said.conditions)
+    ds.evaluate(said, {"model": [[0.3, 0.7]] * 2}, aggregations=[drawn], metrics=["auroc"])
 
 
 def hold_out() -> None:

@@ -8,7 +8,7 @@ weights. A dense view with K numbers is built only on request.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -513,6 +513,25 @@ def given_batch(case_names: tuple[str, ...], draws: FloatArray, n_chains: int, c
     return Batch.from_dense(draws[cases], [case_names[case] for case in cases], n_chains=n_chains)
 
 
+def in_order(tasks: Iterable[Callable[[], Result]], threads: int) -> Iterator[Result]:
+    """Run tasks in threads and give their results in order; few of them wait at any time."""
+    if threads <= 1:
+        yield from (task() for task in tasks)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(task))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
 @with_checked_methods
 @dataclass(frozen=True, eq=False)
 class Plausibilities:
@@ -650,10 +669,16 @@ class Plausibilities:
     def __iter__(self) -> Iterator[Batch]:
         return self.map(lambda batch: batch)
 
-    def map(self, function: Callable[[Batch], Result], *, batch_cases: int | None = None) -> Iterator[Result]:
+    def map(
+        self,
+        function: Callable[[Batch], Result],
+        *,
+        batch_cases: int | None = None,
+        advance: Callable[[int], None] | None = None,
+    ) -> Iterator[Result]:
         """Apply a function to every batch, in worker threads, and yield the results in the order of cases.
 
-        Batches have ``batch_cases`` cases each, or as many as fit.
+        Batches have ``batch_cases`` cases each, or as many as fit; ``advance`` is told the number of cases of each.
 
         Examples
         --------
@@ -668,17 +693,11 @@ class Plausibilities:
         most = max(1, min(BATCH_VALUES, int(sizes.sum()) // (4 * self.threads) + 1))
         number = (np.cumsum(sizes) - 1) // most if batch_cases is None else np.arange(len(positions)) // batch_cases
         batches = np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(positions) else []
-        if self.threads == 1 or len(batches) == 1:
-            yield from (function(self.sampler(cases)) for cases in batches)
-            return
-        with ThreadPoolExecutor(self.threads) as pool:
-            waiting: deque[Future[Result]] = deque()
-            for cases in batches:
-                waiting.append(pool.submit(lambda own: function(self.sampler(own)), cases))
-                if len(waiting) > 2 * self.threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+        tasks = (partial(lambda own: function(self.sampler(own)), cases) for cases in batches)
+        for cases, result in zip(batches, in_order(tasks, min(self.threads, len(batches))), strict=True):
+            if advance is not None:
+                advance(len(cases))
+            yield result
 
     def select(self, cases: Cases) -> Plausibilities:
         """Keep some cases: names, positions, a slice or a mask.
@@ -764,13 +783,8 @@ class Plausibilities:
         """
         import polars as pl
 
-        parts = [np.empty((3, 0))]
-        told = self.map(lambda batch: (batch.n_cases, batch.means(), batch.deviations(), batch.top_shares()))
-        for n_cases, *columns in told:
-            parts.append(np.stack(columns))
-            if advance is not None:
-                advance(n_cases)
-        mean, sd, top = np.concatenate(parts, axis=1)
+        told = self.map(lambda one: np.stack([one.means(), one.deviations(), one.top_shares()]), advance=advance)
+        mean, sd, top = np.concatenate([np.empty((3, 0)), *told], axis=1)
         return pl.DataFrame({**self._labels(), "mean": mean, "sd": sd, "top": top})
 
     def _labels(self) -> dict[str, pl.Series]:

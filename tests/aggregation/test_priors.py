@@ -6,14 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import gammaln
 
 import dissensus as ds
 from dissensus.aggregations import (
-    AnnotatorBootstrap,
     Dirichlet,
     GivenDraws,
     MajorityVote,
@@ -23,7 +20,7 @@ from dissensus.aggregations import (
     ProbabilisticInverseRank,
 )
 from dissensus.aggregations.point_estimates import votes
-from dissensus.aggregations.priors import LearnedPrior, Lessons, ScoreRange, prior_shapes, taught
+from dissensus.aggregations.priors import LearnedPrior, Lessons, ScoreRange, prior_shapes
 from dissensus.certainty import annotation_certainty, certainty_of
 from dissensus.core.bundle import bundled, restored
 from dissensus.core.names import case_keys, sampled_cases
@@ -239,65 +236,6 @@ def test_metrics_of_sets_know_how_likely_unmentioned_conditions_are(spec: Aggreg
         assert (np.abs(mass.mean(1) - written.mean(1)) < 8 * written.std(1) / np.sqrt(4000) + 1e-9).all()
 
 
-SPECS = (
-    PlackettLuce(2.5),
-    PlackettLuce(prior="symmetric"),
-    PlackettLuce(prior="frequency", alpha=2.0),
-    PlackettLuce(prior="observed"),
-    Dirichlet(alpha="fitted"),
-    Dirichlet(0.5, prior="frequency", alpha="fitted"),
-    ProbabilisticInverseRank(alpha=0.1),
-    AnnotatorBootstrap(),
-    MajorityVote(),
-)
-
-
-def random_study(seed: int, n_cases: int) -> ds.Study:
-    """Rankings with ties, weights, votes and abstentions over up to 60 conditions."""
-    rng = np.random.default_rng(seed)
-    n_conditions = int(rng.integers(3, 61))
-    names = [f"c{k}" for k in range(n_conditions)]
-    plausible = rng.dirichlet(np.full(n_conditions, 0.3)) + 1e-6
-    cases, weights = [], []
-    for _ in range(n_cases):
-        said = []
-        for _ in range(rng.integers(0, 5)):
-            order = rng.choice(
-                n_conditions, size=rng.integers(0, 4) % n_conditions, replace=False, p=plausible / plausible.sum()
-            )
-            cuts = np.flatnonzero(rng.random(max(len(order) - 1, 0)) < 0.7) + 1
-            said.append([[names[k] for k in block] for block in np.split(order, cuts) if len(block)])
-        cases.append(said)
-        weights.append(rng.choice([1.0, 0.3, 2.0], size=len(said)).tolist())
-    cases[0], weights[0] = [[[names[0]]], [[names[0]]], [[names[1]]]], [1.0, 1.0, 1.0]
-    return ds.Study.from_rankings(cases, names, weights=weights, case_names=[f"x{i}" for i in range(n_cases)])
-
-
-def random_parts(study: ds.Study, seed: int) -> list[ds.Study]:
-    rng = np.random.default_rng(seed)
-    part = rng.integers(0, rng.integers(1, 9), size=study.n_cases)
-    return [study.select(rng.permutation(np.flatnonzero(part == own))) for own in rng.permutation(np.unique(part))]
-
-
-@settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 10**6), n_cases=st.integers(2, 30))
-@pytest.mark.filterwarnings("ignore:alpha is not learned:dissensus.DissensusWarning")
-@pytest.mark.filterwarnings("ignore:the fitted prior mass:dissensus.DissensusWarning")
-def test_parts_of_random_studies_have_the_draws_of_the_whole(seed: int, n_cases: int) -> None:
-    study = random_study(seed, n_cases)
-    parts = random_parts(study, seed)
-    lessons = sum(map(Lessons.of, parts[1:]), start=Lessons.of(parts[0]))
-    assert lessons == Lessons.of(study)
-    for spec in SPECS:
-        whole = spec.sample(study, draws=7, seed=seed)
-        learned = taught(spec, lessons, study.conditions)
-        for part in parts:
-            if Lessons.of(part).n_cases:
-                drawn = learned.sample(part, draws=7, seed=seed)
-                np.testing.assert_array_equal(drawn.dense(), whole.select(list(drawn.case_names)).dense())
-                assert drawn.fitted == whole.fitted
-
-
 def test_conditions_that_parts_do_not_know_are_joined_by_name() -> None:
     study = ds.Study.from_rankings([[[["b"]], [["a"]]], [[["c"], ["b"]], [["c"]]], [[["b"]], [["b"]]]], ["a", "b", "c"])
     narrow = [
@@ -312,7 +250,8 @@ def test_conditions_that_parts_do_not_know_are_joined_by_name() -> None:
 
 
 def test_kinds_of_choices_are_those_counted_case_by_case() -> None:
-    study = random_study(4, 40)
+    trust = [[(1.0, 0.3, 2.0)[place % 3] for place, _ in enumerate(case)] for case in SAID.to_rankings()]
+    study = ds.Study.from_rankings(SAID.to_rankings(), SAID.conditions, weights=trust)
     opinions, found = study.opinions, Lessons.of(study)
     case, counts = row_of_each(opinions.support_offsets), votes(opinions)
     expected: Counter[tuple[float, ...]] = Counter()

@@ -307,6 +307,7 @@ def test_certainty_of_the_dermatology_annotations() -> None:
     said = dermatology()
     ranked = by.PlackettLuce(reliability=3, alpha=1.0, prior="observed").sample(said, draws=1000)
     risks = Categories.from_file(SHARED / "dermatology_ddx" / "dermatology_risks.txt", said.conditions)
+    assert repr(risks) == "Categories: 0 201, 1 150, 2 68 of 419 conditions; levels 0, 1, 2"
     certainty = annotation_certainty(ranked)
     by_risk = annotation_certainty(ranked, categories=risks)
     inverse = by.ProbabilisticInverseRank(reliability=30, ties="each").sample(said, draws=1000)
@@ -447,14 +448,6 @@ def test_levels_are_given_or_follow_from_the_names() -> None:
     assert (given_levels.names, given_levels.levels) == (("grave", "mild"), (0.0, 1.0))
     assert Categories.from_labels(["10", "9", "-1.5"], CONDITIONS).names == ("-1.5", "9", "10")
     assert Categories.from_labels(["nan", "1", "1"], CONDITIONS).levels == ()
-
-
-@needs_shared
-def test_published_risks_are_read() -> None:
-    folder = SHARED / "dermatology_ddx"
-    conditions = [line.strip() for line in (folder / "dermatology_conditions.txt").read_text("utf-8").splitlines()]
-    risks = Categories.from_file(folder / "dermatology_risks.txt", conditions)
-    assert repr(risks) == "Categories: 0 201, 1 150, 2 68 of 419 conditions; levels 0, 1, 2"
 
 
 # Against the naive twins ----------------------------------------------------------------------------------

@@ -11,14 +11,13 @@ import pytest
 
 from dissensus.core import output
 from dissensus.core.errors import FormatError
+from dissensus.core.output import checked_directory_target, checked_file_target
+from faults.small_study import entries
+from refusals import refused
 
 
 def known(place: Path) -> str:
     return output.foreign_entry(place, ["a.txt", "b.txt"])
-
-
-def entries(place: Path) -> list[str]:
-    return sorted(os.listdir(place))  # noqa: PTH208 - hidden files count
 
 
 def put(place: Path, text: str = "old") -> Path:
@@ -90,16 +89,14 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: 
         ("a" * 300, r"cannot be written\n.*file name too long"),
         ("a\0b", "leads nowhere"),
     ):
-        with pytest.raises(FormatError, match=message):
-            output.checked_file_target(tmp_path / name, overwrite=True)
+        refused(message, checked_file_target, tmp_path / name, overwrite=True)
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "touch", refuse)
-    with pytest.raises(FormatError, match="cannot be written") as caught:
-        output.checked_file_target(tmp_path / "a")
-    assert caught.value.got == "permission denied"
+    caught = refused("cannot be written", checked_file_target, tmp_path / "a")
+    assert caught.got == "permission denied"
 
 
 def test_an_input_is_never_replaced_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,14 +108,10 @@ def test_an_input_is_never_replaced_whatever_it_is_called(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path / "folder")
     spellings = [source, tmp_path / "link.csv", tmp_path / "hard.csv", tmp_path / "elsewhere" / "opinions.csv"]
     for spelling in (*spellings, Path("../opinions.csv"), Path("../folder/../opinions.csv")):
-        for overwrite in (False, True):
-            with pytest.raises(FormatError, match="would replace an input"):
-                output.checked_file_target(spelling, overwrite=overwrite, inputs=[None, source])
-    with pytest.raises(FormatError, match="would replace an input"):
-        output.checked_file_target(source, overwrite=True, inputs=[tmp_path])
-    assert (
-        output.checked_file_target(tmp_path / "new.csv", inputs=[tmp_path, source]) == (tmp_path / "new.csv").resolve()
-    )
+        refused("would replace an input", checked_file_target, spelling, inputs=[None, source])
+        refused("would replace an input", checked_file_target, spelling, overwrite=True, inputs=[None, source])
+    refused("would replace an input", checked_file_target, source, overwrite=True, inputs=[tmp_path])
+    assert checked_file_target(tmp_path / "new.csv", inputs=[tmp_path, source]) == (tmp_path / "new.csv").resolve()
 
 
 def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
@@ -178,19 +171,15 @@ def test_what_is_put_into_a_directory_meanwhile_is_kept(tmp_path: Path) -> None:
 def test_only_directories_that_hold_nothing_else_are_replaced(tmp_path: Path) -> None:
     target = fill(tmp_path / "results")
     for given in ({"foreign": known}, {"overwrite": True}):
-        with pytest.raises(FormatError, match="exists already"):
-            output.checked_directory_target(target, **given)
-    assert output.checked_directory_target(target, overwrite=True, foreign=known) == target.resolve()
+        refused("exists already", checked_directory_target, target, **given)
+    assert checked_directory_target(target, overwrite=True, foreign=known) == target.resolve()
     (target / "b.txt").symlink_to(target / "a.txt")
-    with pytest.raises(FormatError, match="something else") as caught:
-        output.checked_directory_target(target, overwrite=True, foreign=known)
-    assert caught.value.got == "b.txt"
+    caught = refused("something else", checked_directory_target, target, overwrite=True, foreign=known)
+    assert caught.got == "b.txt"
     (target / "b.txt").unlink()
     (target / "b.txt").mkdir()
-    with pytest.raises(FormatError, match="something else"):
-        output.checked_directory_target(target, overwrite=True, foreign=known)
-    with pytest.raises(FormatError, match="is a file"):
-        output.checked_directory_target(target / "a.txt", overwrite=True, foreign=known)
+    refused("something else", checked_directory_target, target, overwrite=True, foreign=known)
+    refused("is a file", checked_directory_target, target / "a.txt", overwrite=True, foreign=known)
 
 
 def test_the_working_directory_and_inputs_are_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,13 +189,11 @@ def test_the_working_directory_and_inputs_are_never_replaced(tmp_path: Path, mon
     (tmp_path / "link").symlink_to(here)
     monkeypatch.chdir(here)
     for spelling in (".", "", "../here", "..", here, tmp_path / "link", tmp_path):
-        with pytest.raises(FormatError, match="holds the working directory"):
-            output.checked_directory_target(spelling, overwrite=True, foreign=lambda _: "")
+        refused("holds the working directory", checked_directory_target, spelling, overwrite=True, foreign=str)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other").symlink_to(source)
     for one in (source, tmp_path / "other", Path("link/../a.txt")):
-        with pytest.raises(FormatError, match="holds an input"):
-            output.checked_directory_target("project", overwrite=True, foreign=lambda _: "", inputs=[one])
+        refused("holds an input", checked_directory_target, "project", overwrite=True, foreign=str, inputs=[one])
 
 
 # Signals ------------------------------------------------------------------------------------------------
@@ -274,7 +261,6 @@ def test_old_results_come_back_when_a_process_died_between_the_two_steps(tmp_pat
     room = leftover(tmp_path, dead)
     (room / "old").mkdir(parents=True)
     fill(room / "old" / "results")
-    with pytest.raises(FormatError, match="exists already"):
-        output.checked_directory_target(tmp_path / "results", foreign=known)
+    refused("exists already", checked_directory_target, tmp_path / "results", foreign=known)
     assert entries(tmp_path / "results") == ["a.txt"]
     assert entries(tmp_path) == ["results"]

@@ -11,21 +11,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import dissensus as ds
-from dissensus.aggregations import (
-    Dirichlet,
-    InverseRank,
-    MajorityVote,
-    PlackettLuce,
-    PlackettLuceML,
-    ProbabilisticInverseRank,
-)
+from dissensus.aggregations import Dirichlet, InverseRank, MajorityVote, PlackettLuce, ProbabilisticInverseRank
 from dissensus.aggregations.diagnostics import standard_errors_of_means
 from dissensus.core.arrays import FloatArray
 from dissensus.evaluation import store
 from dissensus.evaluation.request import default_metrics
 from dissensus.evaluation.store import FILES
 from dissensus.metrics import AverageOverlap, BrierScore, Coverage, LogScore, SetAccuracy, TopKAccuracy
-from dissensus.plugins import Aggregation, Metric
+from dissensus.plugins import Metric
 from refusals import refused
 
 SIMULATED = ds.simulate.study(n_cases=90, n_conditions=12, seed=5)
@@ -230,44 +223,3 @@ def test_cases_that_one_aggregation_leaves_out_are_left_out_of_all_and_named() -
     drawn = ds.Plausibilities.from_draws([[[0.9, 0.1]]] * 2, conditions=["a", "b"], case_names=["x", "nobody"])
     result = ds.evaluate(said, {}, aggregations=[drawn, "dirichlet"], draws=10)
     assert (result.case_names, result.excluded) == (("x",), ("nobody",))
-
-
-STUDY = ds.simulate.study(n_cases=60, n_conditions=9, seed=11)
-FIXED = (MajorityVote(), InverseRank("shared"), InverseRank("each"), PlackettLuceML())
-NEAR_INFINITY = 1e7
-
-
-def guesses(quality: float) -> FloatArray:
-    noise = np.random.default_rng(3).gumbel(size=STUDY.theta.shape)
-    return np.asarray(quality * np.log(STUDY.theta) + noise)
-
-
-def clear_cases() -> ds.Study:
-    """Keep the cases on which every deterministic aggregation has a single best condition by a clear margin."""
-    ordered = [np.sort(fixed.sample(STUDY.annotations).mean(), axis=1) for fixed in FIXED]
-    margins = np.min([theta[:, -1] - theta[:, -2] for theta in ordered], axis=0)
-    return STUDY.annotations.select(margins > 0.02)
-
-
-@pytest.mark.parametrize(
-    ("sampled", "limit"),
-    [
-        (Dirichlet(NEAR_INFINITY), FIXED[0]),
-        (ProbabilisticInverseRank(NEAR_INFINITY), FIXED[1]),
-        (ProbabilisticInverseRank(NEAR_INFINITY, ties="each"), FIXED[2]),
-        (PlackettLuce(NEAR_INFINITY, warmup=400), FIXED[3]),
-    ],
-    ids=lambda part: type(part).__name__,
-)
-def test_adjusted_accuracy_is_plain_accuracy_at_infinite_reliability(sampled: Aggregation, limit: Aggregation) -> None:
-    said = clear_cases()
-    assert 20 < said.n_cases < 60
-    scores = guesses(0.7)[STUDY.annotations.panel.positions(list(said.case_names))]
-    truth = limit.sample(said).mean().argmax(axis=1)
-    metrics = [TopKAccuracy(1), TopKAccuracy(3)]
-    found = ds.evaluate(said, {"model": scores}, aggregations=[sampled, limit], metrics=metrics, draws=50).to_frame()
-    for metric in metrics:
-        plain = (np.argsort(-scores, axis=1)[:, : metric.k] == truth[:, None]).any(axis=1).mean()
-        assert 0.2 < plain < 0.95
-        adjusted = found.filter(metric=metric.name, estimand="adjusted")["mean"].to_list()
-        assert adjusted == pytest.approx([plain, plain], abs=1e-12)

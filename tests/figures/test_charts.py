@@ -15,8 +15,8 @@ from dissensus.aggregations import MajorityVote
 from dissensus.core.errors import FormatError
 from dissensus.evaluation.plots import Plots
 from dissensus.figures import charts, theme
-from dissensus.figures.charts import Axis, Band, Chart, Labels, Line, Pane, Points, specification, svg
-from dissensus.figures.evaluation_charts import bands, draws_histogram, metric_across_reliability, sampled_places
+from dissensus.figures.charts import Axis, Band, Chart, Line, Pane, Points, specification, svg
+from dissensus.figures.evaluation_charts import bands, draws_histogram, metric_across_reliability, sampled
 from dissensus.metrics import TopKAccuracy
 from figures.figure_studies import at_edge, evaluated, study, usual
 
@@ -42,9 +42,9 @@ def test_kept_places_are_few_and_reach_both_ends(number: int) -> None:
 
 
 def test_clouds_counts_spans_and_shades() -> None:
-    first, again = sampled_places(5000), sampled_places(5000)
-    np.testing.assert_array_equal(first, again)
-    assert len(np.unique(first)) == 2000
+    (first, note), (again, _) = sampled(rows := pl.DataFrame({"row": range(5000)})), sampled(rows)
+    assert first.equals(again)
+    assert (first["row"].n_unique(), note[:13]) == (2000, " 2000 of 5000")
     undefined, one = (charts.even_edges(np.array([value]), number=4) for value in (np.nan, 0.5))
     assert np.isnan(charts.counted(np.array([np.nan]), undefined)).all()
     assert charts.counted(np.array([0.5]), one).sum() == 1
@@ -66,15 +66,12 @@ def test_bands_leave_gaps_where_numbers_are_undefined() -> None:
     assert bands(np.arange(2.0), np.full(2, np.nan), np.ones(2), colour="#000000", opacity=0.2) == ()
 
 
-def test_a_square_without_axes_and_with_words_is_drawn() -> None:
-    corners = np.array([0.0, 1.0, 0.5]), np.array([0.0, 0.0, 3**0.5 / 2])
+def test_a_square_without_axes_is_drawn() -> None:
     hidden = Axis(span=(-0.2, 1.2), is_shown=False)
-    pane = Pane((Points(*corners), Labels(*corners, ("a", "<b>", "c"))), hidden, hidden, is_square=True)
-    chart = Chart("triangle", (pane,))
-    panel = specification(chart)["vconcat"][0]["hconcat"][0]
+    pane = Pane((Points(np.array([0.0, 1.0, 0.5]), np.array([0.0, 0.0, 0.9])),), hidden, hidden, is_square=True)
+    panel = specification(Chart("triangle", (pane,)))["vconcat"][0]["hconcat"][0]
     assert panel["width"] == panel["height"]
     assert panel["layer"][0]["encoding"]["x"]["axis"] is None
-    assert "&lt;b&gt;" in svg(chart)
 
 
 def summary(values: list[float], reliabilities: list[float | None]) -> pl.DataFrame:
@@ -87,31 +84,22 @@ def summary(values: list[float], reliabilities: list[float | None]) -> pl.DataFr
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_undefined_metrics_are_gaps(value: float) -> None:
-    chart = metric_across_reliability(summary([0.5, value, 0.7], [1.0, 2.0, 3.0]), "m")
+def test_undefined_metrics_are_gaps_and_reliabilities_are_in_order_whatever_that_of_runs(value: float) -> None:
+    chart = metric_across_reliability(summary([0.7, 1 / 3, value], [10.0, 1.0, 3.0]), "m")
     line = next(mark for mark in chart.panels[0].marks if isinstance(mark, Line))
-    assert np.isnan(line.y[1])
+    np.testing.assert_array_equal(line.y, [1 / 3, np.nan, 0.7])
     assert "undefined" in line.texts[1]
-    assert all(word not in json.dumps(specification(chart)) + svg(chart) for word in ("NaN", "Infinity"))
-
-
-def test_all_undefined_still_draws() -> None:
-    frame = summary([float("nan")], [None])
-    chart = metric_across_reliability(frame, "m")
-    assert [type(mark) for mark in chart.panels[0].marks if isinstance(mark, Band)] == []
-    assert chart.panels[0].x.ticks == ((0.0, "none"),)
-    draws = frame.select("model", "metric", "mean")
-    assert "<svg" in svg(draws_histogram(draws, draws, frame, "m", run="x"))
-
-
-def test_reliabilities_are_in_order_whatever_the_order_of_runs_and_numbers_are_written_short() -> None:
-    chart = metric_across_reliability(summary([0.9, 1 / 3, 0.5], [10.0, 1.0, 3.0]), "m")
-    line = next(mark for mark in chart.panels[0].marks if isinstance(mark, Line))
-    assert line.y.tolist() == [1 / 3, 0.5, 0.9]
     assert [name for _, name in chart.panels[0].x.ticks] == ["1", "3", "10"]
     spec = specification(chart)
+    assert all(word not in json.dumps(spec) + svg(chart) for word in ("NaN", "Infinity"))
     shown = next(layer for layer in spec["vconcat"][0]["hconcat"][0]["layer"] if layer["mark"]["type"] == "line")
-    assert [row["y"] for row in spec["datasets"][shown["data"]["name"]]] == [0.33333, 0.5, 0.9]
+    assert [row["y"] for row in spec["datasets"][shown["data"]["name"]]] == [0.33333, None, 0.7]
+    frame = summary([value], [None])
+    (panel,) = metric_across_reliability(frame, "m").panels
+    assert not [mark for mark in panel.marks if isinstance(mark, Band)]
+    assert panel.x.ticks == ((0.0, "none"),)
+    draws = frame.select("model", "metric", "mean")
+    assert "<svg" in svg(draws_histogram(draws, draws, frame, "m", run="x"))
 
 
 # Files --------------------------------------------------------------------------------------------------
@@ -150,7 +138,7 @@ def test_characters_that_control_a_terminal_are_shown() -> None:
     drawing = svg(result.plot.chart("estimands")) + svg(result.plot.chart("case", case="0"))
     assert not set(drawing) & set("\x1b\x07\u202e\x9b\x7f")
     assert "\\x1b" in drawing
-    assert "<path" in svg(Chart(hostile, (Pane((Labels(np.zeros(1), np.zeros(1), (hostile,)),)),)))
+    assert "<path" in svg(Chart(hostile, (Pane((Points(np.zeros(1), np.zeros(1), texts=(hostile,)),)),)))
 
 
 def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

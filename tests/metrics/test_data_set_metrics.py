@@ -262,7 +262,7 @@ def test_soft_confusion_is_the_expected_one() -> None:
     expected = np.zeros((3, 3))
     for chance, masses in labelings(said, labels[0]):
         expected += chance * (masses * said.weights) @ said.picks
-    np.testing.assert_allclose(confusions(labels, said.weights, said.picks)[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(confusions(labels * said.weights, said.picks)[0], expected, rtol=1e-12)
     hits = np.diagonal(expected) / expected.sum(axis=1)
     np.testing.assert_allclose(m.Sensitivity(truth="soft").of_draws(said, labels), hits.mean(), rtol=1e-12)
     np.testing.assert_allclose(m.BalancedAccuracy(truth="soft").of_draws(said, labels), hits.mean(), rtol=1e-12)

@@ -17,7 +17,6 @@ from unittest.mock import Mock
 import pytest
 
 import dissensus as ds
-from dissensus import DissensusError
 from dissensus.pieces.evaluation import Watch
 from dissensus.pieces.inputs import at_address
 from dissensus.pieces.partition import Partition
@@ -25,6 +24,7 @@ from dissensus.pieces.run_directory import Storage
 from dissensus.workers import connected
 from faults.large_study import PIECES, content_of, put_cases, put_large_study, results_of
 from faults.small_study import until
+from refusals import refused
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
@@ -143,8 +143,7 @@ def test_everything_may_be_in_an_object_store(store: Any, study: Path, client: A
     assert said == ["21 of 22 pieces are finished"]
     # files that changed are refused, and those that came are added
     store.put(str(study / "A" / "2.parquet"), "bucket/A/1.parquet")
-    with pytest.raises(DissensusError, match=r"bucket/A/1\.parquet changed"):
-        ds.evaluate_files(*given, **how, resume=True)
+    refused(r"bucket/A/1\.parquet changed", ds.evaluate_files, *given, **how, resume=True)
     assert store.exists(lost)
 
 
@@ -162,7 +161,7 @@ def test_a_store_that_refuses_is_one_error(store: Any, study: Path, tmp_path: Pa
         with pytest.MonkeyPatch.context() as patch:
             if "scratch" in given:
                 patch.setattr(Storage, "names", unreachable)
-            with pytest.raises(DissensusError, match=told):
+            with pytest.raises(ds.DissensusError, match=told):
                 ds.evaluate_files(predictions={"A": study / "A"}, directory=tmp_path / "run", **given, **ASKED)
 
 

@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 import dissensus as ds
-from dissensus import DissensusError
 from dissensus.aggregations import NormalInverseGamma, NormalInverseGammaPrior
 from dissensus.evaluation import influences, labels
 from dissensus.metrics import UserDataSetMetric, UserMetric
 from dissensus.pieces import evaluation, passes
 from dissensus.report.page import report_html
 from pieces.random_files import Files, by_case, differences, notes_of, random_files, share_of_hits, sorted_rows
+from refusals import refused
 from voted_studies import CONDITIONS
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.core.errors.DissensusWarning")
@@ -175,15 +175,12 @@ def test_what_cannot_be_split_sent_or_held_is_refused(
     mixed: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("dawid-skene", "normal-inverse-gamma"):
-        with pytest.raises(DissensusError, match=f"{name} cannot be evaluated piece by piece"):
-            mixed.in_pieces(tmp_path, aggregations=[name])
+        refused(f"{name} cannot be evaluated piece by piece", mixed.in_pieces, tmp_path, aggregations=[name])
     own = UserMetric("own", lambda scores, drawn: drawn[:, :, 0] * scores[:, :1])
-    with pytest.raises(DissensusError, match="cannot be sent to workers"):
-        mixed.in_pieces(tmp_path, **{**ASKED, "metrics": [own], "panel": False})
+    refused("cannot be sent to workers", mixed.in_pieces, tmp_path, **{**ASKED, "metrics": [own], "panel": False})
     monkeypatch.setattr(labels, "MOST_JOINED", 2000)
-    with pytest.raises(DissensusError, match="too many to be held at once") as caught:
-        mixed.in_pieces(tmp_path / "held", **{**PLAIN, "metrics": [OWN]})
-    assert caught.value.got == "0.0 GB: 130 cases with 20 draws"
+    caught = refused("too many to be held at once", mixed.in_pieces, tmp_path / "held", **{**PLAIN, "metrics": [OWN]})
+    assert caught.got == "0.0 GB: 130 cases with 20 draws"
 
 
 def test_files_that_are_partitioned_by_case_are_not_split_and_a_case_in_two_of_them_is_told(tmp_path: Path) -> None:
@@ -199,8 +196,7 @@ def test_files_that_are_partitioned_by_case_are_not_split_and_a_case_in_two_of_t
         "a case is in several files of the study": Files(pl.concat([study, study]), {"M": pl.concat([model, model])}),
         "the cases of the study and of the predictions differ": Files(study, {"M": model[::-1]}),
     }.items():
-        with pytest.raises(DissensusError, match=told):
-            wrong.in_pieces(tmp_path / told, n_files=2, partitioned=True, **FEW)
+        refused(told, wrong.in_pieces, tmp_path / told, n_files=2, partitioned=True, **FEW)
 
 
 @pytest.mark.parametrize("kind", ["numbers", pytest.param("dates", marks=pytest.mark.slow)])
@@ -219,7 +215,7 @@ def test_names_across_pieces_that_are_fractions_are_refused(tmp_path: Path) -> N
     study = pl.DataFrame({"case": list("abcd"), "annotator": ["A"] * 4, "group": ["P"] * 4, "condition": list("xyxy")})
     for role in ("annotator", "group"):
         numbers = study.with_columns(pl.Series(role, [1.0, 1.0, 2.0, 2.5]))
-        with pytest.raises(DissensusError, match=f"the {role} of a row is a number with a fraction") as caught:
+        with pytest.raises(ds.DissensusError, match=f"the {role} of a row is a number with a fraction") as caught:
             Files(numbers).in_pieces(tmp_path / role, aggregations=["majority-vote"], shard_size=1)
         assert "as text" in caught.value.advice
 
@@ -267,14 +263,12 @@ def faults(files: Files) -> dict[str, Files]:
 def test_faults_in_one_piece_are_told_as_in_memory(mixed: Files, tmp_path: Path) -> None:
     for number, (told, files) in enumerate(faults(mixed).items()):
         place = tmp_path / str(number)
-        with pytest.raises(DissensusError, match=told) as once:
-            files.at_once(place / "once", aggregations=["majority-vote"])
-        with pytest.raises(DissensusError, match=told) as split:
-            files.in_pieces(place / "in", aggregations=["majority-vote"], shard_size=20)
-        assert (split.value.problem, split.value.expected) == (once.value.problem, once.value.expected)
-        assert split.value.where.startswith(str(place / "in"))
-        assert "piece" not in split.value.where.removeprefix(str(tmp_path))
-        assert "run" not in Path(split.value.where).parts
+        once = refused(told, files.at_once, place / "once", aggregations=["majority-vote"])
+        split = refused(told, files.in_pieces, place / "in", aggregations=["majority-vote"], shard_size=20)
+        assert (split.problem, split.expected) == (once.problem, once.expected)
+        assert split.where.startswith(str(place / "in"))
+        assert "piece" not in split.where.removeprefix(str(tmp_path))
+        assert "run" not in Path(split.where).parts
 
 
 # Results ------------------------------------------------------------------------------------------------
@@ -296,8 +290,7 @@ def test_a_sampled_result_is_loaded_saved_reported_and_not_merged(
     assert (loaded.is_sample, len(loaded.case_names), loaded.n_cases) == (True, 5, 12)
     found.save(tmp_path / "saved")
     assert not in_tables(found, ds.load(tmp_path / "saved"))
-    with pytest.raises(DissensusError, match="cannot be merged"):
-        loaded.merge(found)
+    refused("cannot be merged", loaded.merge, found)
     page = report_html(found)
     facts = page.partition('<p class="facts">')[2].partition("</p>")[0]
     assert "12 cases" in facts

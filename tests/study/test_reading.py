@@ -5,8 +5,6 @@ to read them with, and what to expect: of the study and of the receipt, or parts
 ``a>b=c; - | d``: opinions, of which ``-`` abstains, case by case; checklists as ``AF+ST; -``, ``-`` found none.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable

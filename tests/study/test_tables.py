@@ -1,7 +1,5 @@
 """Long tables of any library, of labels and of ratings, against an obvious twin made of plain loops."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Mapping

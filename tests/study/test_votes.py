@@ -1,7 +1,5 @@
 """Panels and their votes: an opinion that several annotators share counts for each of them, and is held once."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from pathlib import Path

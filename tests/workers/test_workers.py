@@ -14,6 +14,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from distributed import Client
@@ -224,18 +225,9 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: 
 
 
 def test_an_asynchronous_client_is_refused_and_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Asynchronous(Client):
-        asynchronous = True
-
-        def __init__(self) -> None:
-            pass
-
-        def __del__(self) -> None:
-            pass
-
-    refused("asynchronous", n_workers, Asynchronous())
+    with pytest.raises(DissensusError, match="asynchronous"):
+        n_workers(Mock(spec=Client, asynchronous=True))
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingExtraError, match=r"dissensus\[dask\]"), connected("tcp://127.0.0.1:1"):
-        pass
-    with pytest.raises(MissingExtraError, match=r"dissensus\[dask\]"), local_cluster(1, threads=1):
-        pass
+    for begun in (connected("tcp://127.0.0.1:1"), local_cluster(1, threads=1)):
+        with pytest.raises(MissingExtraError, match=r"dissensus\[dask\]"), begun:
+            pass

@@ -14,7 +14,7 @@ from dissensus.aggregations.normal_inverse_gamma import (
     posterior_parameters,
 )
 from dissensus.certainty.top_sets import annotation_certainty
-from dissensus.figures.charts import Bars, Chart, Labels, Line, Points
+from dissensus.figures.charts import Bars, Chart, Line, Points
 from dissensus.study.opinions import Moments
 from dissensus.study.study import Study
 from paper.data import load_ava, load_cifar10h
@@ -25,6 +25,7 @@ from paper.reproduction.gamma_variance import GammaVariancePrior, chance_below, 
 from paper.reproduction.ratings_experiment import ava_section, toxicity_section
 from paper.reproduction.rows import Row, Section, Settings
 from paper.reproduction.toy_experiment import EXAMPLES, RELIABILITIES, toy_section
+from paper.reproduction.toy_figures import Labels
 from shared_data import SHARED, needs_shared
 
 SETTINGS = Settings(draws=200)

@@ -393,21 +393,21 @@ class PointAggregation(Aggregation):
         return f"{self.plain_name} (deterministic)"
 
     def _prepare(self, opinions: Opinions, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
-        fill = partial(point_draws, opinions.support_offsets, *self.ordered_point(opinions))
+        fill = partial(point_draws, opinions.support_offsets, *self.ordered_point(opinions), None)
         return plausibilities_of(opinions, fill, draws=1)
 
 
 def point_draws(
-    support_offsets: IntArray, theta: FloatArray, order: FloatArray | None, cases: IntArray
-) -> tuple[FloatArray, FloatArray | None, None]:
+    support_offsets: IntArray, theta: FloatArray, order: FloatArray | None, given: FloatArray | None, cases: IntArray
+) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
     """Give every case the one plausibility vector that a deterministic aggregation found for it.
 
     ``theta`` holds the plausibilities of the mentioned conditions of all cases side by side, shape (sum of U,);
-    ``order``, if given, what they are compared by.
+    ``order``, if there is one, what they are compared by, and ``given`` the numbers of ratings (n_cases, 1, 2).
     """
     offsets, members = take_rows(support_offsets, cases)
     numbers = None if order is None else without_rest(order[members], offsets)
-    return without_rest(theta[members], offsets), numbers, None
+    return without_rest(theta[members], offsets), numbers, None if given is None else given[cases]
 
 
 def without_rest(theta: FloatArray, support_offsets: IntArray) -> FloatArray:

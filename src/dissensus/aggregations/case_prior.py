@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -37,18 +37,21 @@ from dissensus.aggregations.prior_fit import (
 from dissensus.aggregations.priors import (
     DECLARED,
     FOLDS,
+    Alpha,
     InformedPrior,
     LearnedPrior,
     Lessons,
+    Prior,
     ScoreRange,
     Shapes,
     check_trained_on,
+    given_alpha,
     left_out_warnings,
     prior_shapes,
     rows_of_models,
 )
 from dissensus.core.arrays import FloatArray, Forwarded, IntArray, Value
-from dissensus.core.checks import check_choice, check_count, check_length, checked
+from dissensus.core.checks import check_choice, check_count, check_length, check_positive, checked
 from dissensus.core.errors import DissensusError, DissensusWarning, listing
 from dissensus.core.names import case_keys, in_order_of_keys, sampled_cases
 from dissensus.core.ragged import product, row_of_each, take_rows, weighted_counts
@@ -802,14 +805,24 @@ def check_case_prior(name: str, given: object) -> None:
         )
 
 
+@dataclass(frozen=True)
 class ShapedAggregation(Aggregation):
     """Be an aggregation whose prior shapes of conditions have a name, or were fitted to what models say.
 
-    Its parameters are ``prior``, ``alpha``, ``case_prior`` and ``learned``; a fitted prior is given as either of the
-    first and third, and goes by the name ``"informed"``.
+    A fitted prior is given as ``prior`` or ``case_prior``, and goes by the name ``"informed"``.
     """
 
     kept_apart = ("case_prior", "learned")
+
+    # Priors that have a name, and those of them under which alpha is 1 by default; under others, it is fitted.
+    priors: ClassVar[tuple[str, ...]]
+    unit_priors: ClassVar[tuple[str, ...]]
+
+    reliability: float = 1.0
+    alpha: Alpha | None = None
+    prior: Prior | CasePrior | None = None
+    case_prior: CasePrior | None = field(default=None, repr=False, compare=False, kw_only=True)
+    learned: LearnedPrior | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     @property
     def needs_whole(self) -> str:
@@ -818,43 +831,41 @@ class ShapedAggregation(Aggregation):
 
     def with_learned(self, learned: LearnedPrior) -> Aggregation:
         """Fix what it learns."""
-        own: Any = self
-        taught: Aggregation = replace(own, learned=learned)
-        return taught
+        return replace(self, learned=learned)
 
-    def _take_prior(self, prior: Any, choices: Sequence[str]) -> None:
-        """Take a prior by name, or one that was fitted."""
-        own: Any = self
-        check_case_prior("case_prior", own.case_prior)
-        if own.learned is not None and not isinstance(own.learned, LearnedPrior):
-            got = f"{own.learned!r:.60}"
+    def __post_init__(self) -> None:
+        check_positive(reliability=self.reliability)
+        check_case_prior("case_prior", self.case_prior)
+        if self.learned is not None and not isinstance(self.learned, LearnedPrior):
+            got = f"{self.learned!r:.60}"
             raise DissensusError("learned is not of the right kind", expected="what taught gives", got=got)
-        if isinstance(prior, CasePrior):
-            object.__setattr__(self, "case_prior", prior)
-        object.__setattr__(self, "prior", "informed" if isinstance(prior, CasePrior) else prior)
-        check_choice("prior", own.prior, choices)
+        if isinstance(self.prior, CasePrior):
+            object.__setattr__(self, "case_prior", self.prior)
+            object.__setattr__(self, "prior", "informed")
+        check_choice("prior", self.prior, self.priors)
+        default: Alpha = 1.0 if self.prior in self.unit_priors else "fitted"
+        object.__setattr__(self, "alpha", given_alpha(default if self.alpha is None else self.alpha, self.prior))
 
     def _shaped(self, opinions: Opinions) -> tuple[Opinions, Shapes, dict[str, float]]:
         """Return the opinions with the support that the prior gives them, its shapes, and which numbers were fitted."""
-        own: Any = self
-        if own.prior != "informed":
-            known = own.learned
-            if known is None and isinstance(own.alpha, str):
-                known = Lessons.of_opinions(opinions).learned(own.prior, "fitted")
+        prior, alpha, known = cast("Prior", self.prior), self.alpha, self.learned
+        if prior != "informed":
+            if known is None and isinstance(alpha, str):
+                known = Lessons.of_opinions(opinions).learned(prior, "fitted")
             if known is None:
-                return opinions, prior_shapes(opinions, own.prior, float(own.alpha)), {}
+                return opinions, prior_shapes(opinions, prior, float(cast("float", alpha))), {}
             if opinions.conditions != known.conditions:
                 problem = "what was learned is about other conditions"
                 raise DissensusError(problem, expected=listing(known.conditions), got=listing(opinions.conditions))
             fitted = {} if known.alpha is None else {"alpha": known.alpha}
-            alpha = fitted.get("alpha", own.alpha)
-            return opinions, prior_shapes(opinions, own.prior, float(alpha), known.mentions), fitted
-        if own.case_prior is None:
+            shape = float(cast("float", fitted.get("alpha", alpha)))
+            return opinions, prior_shapes(opinions, prior, shape, known.mentions), fitted
+        if self.case_prior is None:
             raise DissensusError(
                 "the prior 'informed' needs to know what the models say",
                 expected="prior=informed_prior(study, predictions), or evaluate(study, predictions), which fits one",
             )
-        opinions, (shapes,) = own.case_prior.applied(opinions)
+        opinions, (shapes,) = self.case_prior.applied(opinions)
         return opinions, shapes, {}
 
 

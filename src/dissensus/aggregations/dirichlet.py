@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -12,7 +12,7 @@ import numpy as np
 from dissensus.aggregations.base import REST_STREAM, Aggregation, plausibilities_of, stream_keys_of
 from dissensus.aggregations.case_prior import CasePrior, ShapedAggregation
 from dissensus.aggregations.point_estimates import InverseRank, MajorityVote, votes
-from dissensus.aggregations.priors import Alpha, LearnedPrior, Shapes, alpha_words, given_alpha, prior_shapes
+from dissensus.aggregations.priors import Shapes, alpha_words, prior_shapes
 from dissensus.core.arrays import FloatArray, IntArray, KeyArray
 from dissensus.core.checks import GREATEST, SMALLEST, check_choice, check_fields, check_positive
 from dissensus.core.errors import DissensusError
@@ -54,18 +54,9 @@ class Dirichlet(ShapedAggregation):
     id = "dirichlet"
     meaning = "Counts single answers and spreads the plausibilities around their shares."
     limit = MajorityVote()
+    priors, unit_priors = ("symmetric", "frequency", "informed"), ("symmetric", "frequency")
 
-    reliability: float = 1.0
-    alpha: Alpha | None = None
     prior: Literal["symmetric", "frequency", "informed"] | CasePrior = "symmetric"
-    case_prior: CasePrior | None = field(default=None, repr=False, compare=False)
-    learned: LearnedPrior | None = field(default=None, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        check_positive(reliability=self.reliability)
-        self._take_prior(self.prior, ("symmetric", "frequency", "informed"))
-        alpha = 1.0 if self.alpha is None and self.prior != "informed" else self.alpha
-        object.__setattr__(self, "alpha", given_alpha(alpha, self.prior))
 
     @property
     def methods(self) -> str:

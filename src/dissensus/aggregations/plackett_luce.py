@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus.aggregations.base import REST_STREAM, Aggregation, check_warmup, plausibilities_of, stream_keys_of
-from dissensus.aggregations.case_prior import CasePrior, ShapedAggregation
+from dissensus.aggregations.case_prior import ShapedAggregation
 from dissensus.aggregations.point_estimates import PlackettLuceML, kernel_rankings
-from dissensus.aggregations.priors import Alpha, LearnedPrior, Prior, Shapes, alpha_words, given_alpha
+from dissensus.aggregations.priors import Shapes, alpha_words
 from dissensus.core.arrays import FloatArray, IntArray, KeyArray
-from dissensus.core.checks import check_count, check_positive, checked
+from dissensus.core.checks import check_count, checked
 from dissensus.core.errors import DissensusError
 from dissensus.core.ragged import weighted_counts
 from dissensus.draws import Plausibilities
@@ -98,20 +98,16 @@ class PlackettLuce(ShapedAggregation):
         "and conditions that were not mentioned are part of the model."
     )
 
-    reliability: float = 1.0
-    alpha: Alpha | None = None
-    prior: Prior | CasePrior | None = None
+    priors, unit_priors = tuple(WHOM), ("observed",)
+
     chains: int = 4
     warmup: int = 100
     tempered: bool = False
-    case_prior: CasePrior | None = field(default=None, repr=False, compare=False)
-    learned: LearnedPrior | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_positive(reliability=self.reliability)
-        prior = self.prior if self.prior is not None else ("observed" if self.tempered is True else "frequency")
-        self._take_prior(prior, tuple(WHOM))
-        object.__setattr__(self, "alpha", given_alpha(self.alpha, self.prior))
+        if self.prior is None:
+            object.__setattr__(self, "prior", "observed" if self.tempered is True else "frequency")
+        super().__post_init__()
         check_count(chains=self.chains)
         check_warmup(self.warmup)
         if not isinstance(self.tempered, bool):

@@ -17,6 +17,7 @@ from dissensus.aggregations.base import (
     PointAggregation,
     normalised,
     plausibilities_of,
+    point_draws,
     stream_keys_of,
     without_rest,
 )
@@ -215,12 +216,9 @@ class RatingPoint(PointAggregation):
     def _prepare(self, opinions: Any, *, draws: int, seed: int) -> Plausibilities:  # noqa: ARG002
         names = interval_names(self.thresholds or (opinions.median,))
         numbers = np.stack([self.number(opinions), np.zeros(opinions.n_cases)], axis=1)[:, None]
-        theta = np.insert(self.point(opinions).reshape(opinions.n_cases, len(names)), len(names), 0.0, axis=1)
-        return plausibilities_of(opinions, partial(_of_cases, theta, numbers), draws=1, conditions=names)
-
-
-def _of_cases(theta: FloatArray, numbers: FloatArray, cases: IntArray) -> tuple[FloatArray, None, FloatArray]:
-    return theta[cases].ravel(), None, numbers[cases]
+        offsets = np.arange(opinions.n_cases + 1) * len(names)
+        fill = partial(point_draws, offsets, self.point(opinions), None, numbers)
+        return plausibilities_of(opinions, fill, draws=1, conditions=names)
 
 
 class MeanRating(RatingPoint):

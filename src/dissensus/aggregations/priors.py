@@ -111,10 +111,8 @@ class LearnedPrior(Value):
     alpha: float | None = None
 
 
-def given_alpha(alpha: Alpha | None, prior: object) -> Alpha:
-    """Return alpha, by default what suits the prior; refuse one that is wrong or cannot be fitted."""
-    if alpha is None:
-        return 1.0 if prior == "observed" else "fitted"
+def given_alpha(alpha: Alpha, prior: object) -> Alpha:
+    """Return alpha; refuse one that is wrong or cannot be fitted."""
     if prior == "informed" and alpha != "fitted":
         raise DissensusError(
             "alpha cannot be given with the prior 'informed', whose strength is fitted case by case",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -28,8 +28,6 @@ VIA: tuple[Via, ...] = ("top", "mass")
 
 # Levels of categories that are called so.
 RISKS = {"low": 0.0, "medium": 1.0, "high": 2.0}
-
-Result = TypeVar("Result")
 
 # Is told the number of cases of each batch done.
 Advance: TypeAlias = Callable[[int], None] | None
@@ -248,16 +246,6 @@ def _levels(names: Iterable[str], given: Mapping[str, float] | None) -> Mapping[
     return numbers if np.isfinite(list(numbers.values())).all() else {}
 
 
-def collected(plausibilities: Plausibilities, function: Callable[[Batch], Result], advance: Advance) -> list[Result]:
-    """Apply a function to every batch and tell ``advance`` the number of cases done."""
-    results = []
-    for n_cases, result in plausibilities.map(lambda batch: (batch.n_cases, function(batch))):
-        results.append(result)
-        if advance is not None:
-            advance(n_cases)
-    return results
-
-
 def category_certainty(chances: FloatArray, n_chains: int) -> tuple[FloatArray, FloatArray, IntArray]:
     """Find the category that most draws of each case agree on.
 
@@ -348,7 +336,7 @@ def expected_risk(plausibilities: Plausibilities, categories: Categories, *, adv
         got, advice = listing(categories.names), f"give them: {advice}"
         raise DissensusError("these categories have no levels", expected=expected, got=got, advice=advice)
     aligned = categories.aligned(plausibilities.conditions)
-    parts = collected(plausibilities, lambda batch: risk_ranges(batch, aligned), advance)
+    parts = plausibilities.map(lambda batch: risk_ranges(batch, aligned), advance=advance)
     columns = dict(zip(("mean", "min", "max"), np.concatenate([np.empty((3, 0)), *parts], axis=1), strict=True))
     return pl.DataFrame({"case": pl.Series(plausibilities.case_names, dtype=pl.String), **columns})
 

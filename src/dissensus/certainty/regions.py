@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dissensus.certainty.categories import Advance, collected
+from dissensus.certainty.categories import Advance
 from dissensus.certainty.top_sets import check_top, told_apart
 from dissensus.core.arrays import BoolArray, FloatArray
 from dissensus.core.checks import check_count, check_share, checked
@@ -152,7 +152,7 @@ class PlausibilityRegions:
                 sets.append([plausibilities.conditions[code] for code in codes])
             return sets
 
-        named = [names for part in collected(plausibilities, sets_of, advance) for names in part]
+        named = [names for part in plausibilities.map(sets_of, advance=advance) for names in part]
         return Predictions.from_sets(
             named, plausibilities.conditions, case_names=plausibilities.case_names, name=predictions.name
         )
@@ -218,7 +218,7 @@ def plausibility_regions(
 def conformities(plausibilities: Plausibilities, predictions: Predictions, advance: Advance = None) -> FloatArray:
     """Return the sum of scores, weighted by plausibilities, of every case and draw, shape (n_cases, n_draws)."""
     model = _aligned(predictions, plausibilities)
-    parts = collected(plausibilities, lambda batch: _of_batch(batch, model), advance)
+    parts = plausibilities.map(lambda batch: _of_batch(batch, model), advance=advance)
     return np.concatenate([np.empty((0, plausibilities.n_draws)), *parts])
 
 

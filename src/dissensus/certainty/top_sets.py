@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from dissensus.certainty import categories as by_category
-from dissensus.certainty.categories import VIA, Advance, Categories, Via, collected
+from dissensus.certainty.categories import VIA, Advance, Categories, Via
 from dissensus.core.arrays import CERTAIN, FloatArray, IntArray, is_uncertain
 from dissensus.core.checks import check_choice, check_count, check_length, checked
 from dissensus.core.errors import DissensusError, listing, suggestion
@@ -236,17 +236,18 @@ def certainty_profile(
             winners.append([mentioned + (ANY_OTHER,) * (top - len(mentioned)) for mentioned in sets])
         return list(zip(values, errors, winners, strict=True))
 
-    parts = collected(plausibilities, judged, advance)
+    parts = list(plausibilities.map(judged, advance=advance))
     return tuple(_joined(plausibilities, [part[i] for part in parts], top=int(top)) for i, top in enumerate(tops))
 
 
 def _joined(
-    plausibilities: Plausibilities, parts: Sequence[Found], *, top: int | None = None, rank: int | None = None
+    plausibilities: Plausibilities, parts: Iterable[Found], *, top: int | None = None, rank: int | None = None
 ) -> Certainty:
     """Put what was found in batches one after the other; there may be no batch."""
-    values, errors = (np.concatenate([np.empty(0), *(part[i] for part in parts)]) for i in (0, 1))
-    winners = tuple(winner for part in parts for winner in part[2])
-    return Certainty(plausibilities.case_names, top, values, errors, winners, plausibilities.n_draws, rank)
+    values, errors, winners = zip((np.empty(0), np.empty(0), ()), *parts, strict=True)
+    numbers = np.concatenate(values), np.concatenate(errors)
+    named = tuple(chain.from_iterable(winners))
+    return Certainty(plausibilities.case_names, top, *numbers, named, plausibilities.n_draws, rank)
 
 
 def _of_categories(
@@ -264,7 +265,7 @@ def _of_categories(
         values, errors, codes = by_category.category_certainty(chances, batch.n_chains)
         return values, errors, [(aligned.names[code],) for code in codes]
 
-    return _joined(plausibilities, collected(plausibilities, judged, advance), **places)
+    return _joined(plausibilities, plausibilities.map(judged, advance=advance), **places)
 
 
 def told_apart(batch: Batch, depth: int, unranked: Unmentioned = "identify") -> Drawn:
@@ -393,7 +394,7 @@ def rank_certainty(
         values, errors = rank_judged(drawn, chosen - columns[:-1], rank, unranked)
         return values, errors, [(names[code],) for code in codes[chosen]]
 
-    return _joined(plausibilities, collected(plausibilities, judged, advance), rank=rank)
+    return _joined(plausibilities, plausibilities.map(judged, advance=advance), rank=rank)
 
 
 @checked
@@ -441,7 +442,7 @@ def rank_shares(
         return pl.DataFrame({**said, "share": shares[rows]}, schema=schema)
 
     schema = {"case": pl.String, column: pl.String, "share": pl.Float64}
-    return pl.concat([pl.DataFrame(schema=schema), *collected(plausibilities, counted, advance)])
+    return pl.concat([pl.DataFrame(schema=schema), *plausibilities.map(counted, advance=advance)])
 
 
 def _shares(drawn: Drawn, rank: int) -> tuple[IntArray, FloatArray]:
@@ -520,7 +521,7 @@ def certainty_of(
 
     sizes = {len(codes) for codes in given.values()}
     common = top if top is not None or len(sizes) != 1 or rank is not None else sizes.pop()
-    return _joined(plausibilities, collected(plausibilities, judged, advance), top=common, rank=rank)
+    return _joined(plausibilities, plausibilities.map(judged, advance=advance), top=common, rank=rank)
 
 
 def _codes_of_sets(plausibilities: Plausibilities, sets: Sets, top: int | None) -> dict[str, IntArray]:

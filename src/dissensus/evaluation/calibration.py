@@ -113,8 +113,6 @@ Columns = tuple[Any, ...]
 # What makes an aggregation ready for what a fold leaves: a prior that predictions inform is fitted to it.
 Resolver = Callable[[Aggregation, Study], Aggregation]
 
-Advance = Callable[[int], None] | None
-
 Row = dict[str, Any]
 
 
@@ -830,7 +828,7 @@ def judged_in_turn(
     draws: int,
     seed: int,
     threads: int | None,
-    advance: Advance = None,
+    advance: Callable[[int], None] | None = None,
     resolve: Resolver | None = None,
 ) -> tuple[list[Any], dict[str, float]]:
     """Draw from what each fold leaves, and judge the draws of the cases that it looks at.

@@ -13,7 +13,7 @@ import polars as pl
 from dissensus.core.arrays import NEAR, BoolArray, FloatArray, IntArray
 from dissensus.core.checks import check_positive
 from dissensus.core.errors import known_name
-from dissensus.core.screen import Screen, Shown
+from dissensus.core.screen import Screen, Shown, small_probability
 from dissensus.evaluation.estimates import AGREEMENT, Estimate
 from dissensus.evaluation.intervals import LEAST_P, tail_probability
 from dissensus.evaluation.results import Evaluation
@@ -257,7 +257,6 @@ class Comparison(Shown):
         show_all
             Show every metric and estimand.
         """
-        from dissensus.core.screen import small_probability
         from dissensus.evaluation.sentences import deciding, decision, flips
 
         result, found = self.evaluation, self.deciding()

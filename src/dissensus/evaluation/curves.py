@@ -354,7 +354,7 @@ class Sheet:
             for part, masses, resampled in _blocks(piece, rows, wish.truth):
                 for kind, own in enumerate((masses, masses * resampled[:, None])):
                     for m, of_model in enumerate(calls):
-                        sums[m, kind] += confusions(own, np.ones(masses.shape[2]), of_model[part])
+                        sums[m, kind] += confusions(own, of_model[part])
         name = self.names[place] if self.is_binary else ""
         for model, (plain, again) in zip(self.models, sums, strict=True):
             totals = again.sum(axis=(1, 2))[:, None]
@@ -381,6 +381,8 @@ class Sheet:
 
         Each array has the shape (2, 2, n, n_steps): cases as they are and resampled, positive and negative.
         """
+        from dissensus.kernels.label_sums import sums_by_place
+
         ranks = self._ranks(place)
         numbers = [[one.number or int(steps.max(initial=0)) + 1 for one in sorts] for _, steps in ranks]
         found = [[np.zeros((2, 2, RESAMPLES, number)) for number in of_model] for of_model in numbers]
@@ -394,11 +396,9 @@ class Sheet:
                 both = positive, masses.sum(axis=1) - positive
                 every = both, tuple(one * resampled for one in both)
                 for m, which in np.ndindex(len(codes), len(sorts)):
-                    number = numbers[m][which]
-                    places = (np.arange(RESAMPLES)[:, None] * number + codes[m][which][part]).ravel()
                     for kind, sign in np.ndindex(2, 2):
-                        sums = weighted_counts(places, every[kind][sign].ravel(), RESAMPLES * number)
-                        found[m][which][kind, sign] += sums.reshape(RESAMPLES, number)
+                        own = codes[m][which][part], numbers[m][which], every[kind][sign]
+                        found[m][which][kind, sign] += sums_by_place(*own)
         return found
 
 

@@ -441,22 +441,22 @@ def with_all(bootstrap: FloatArray) -> FloatArray:
 
 
 def reweighted(values: FloatArray, weights: FloatArray, counted: FloatArray | None = None) -> FloatArray:
-    """Average the draws of a case as they are and weighed anew; those that are undefined do not count.
+    """Average the draws of cases as they are and weighed anew; those that are undefined do not count.
 
     Parameters
     ----------
-    values : (models, metrics, n_weighed)
+    values : (..., models, metrics, n_weighed)
         Of every draw.
-    weights : (n_refits, n_weighed)
+    weights : (..., n_refits, n_weighed)
         Weights of :func:`refit_weights`.
-    counted : (n_weighed,)
+    counted : (..., n_weighed)
         How much each draw counts, if not all do alike: what comes back is then sums, and how much they count.
 
     Returns
     -------
-    (3, n_refits, models, metrics)
+    (3, ..., n_refits, models, metrics)
         Means as they are and weighed anew; and 1 where any draw counts.
-    (4, n_refits, models, metrics)
+    (4, ..., n_refits, models, metrics)
         Where it is said how much draws count: sums as they are and weighed anew, and how much counts in each.
 
     Examples
@@ -468,13 +468,15 @@ def reweighted(values: FloatArray, weights: FloatArray, counted: FloatArray | No
     array([0.25 , 0.375, 0.75 , 0.625])
     """
     is_known = ~np.isnan(values)
-    rows = np.vstack([np.full(weights.shape[1], 1.0 / weights.shape[1]), weights])
-    rows = rows if counted is None else rows * counted
-    sums = np.einsum("rd,mkd->rmk", rows, np.where(is_known, values, 0.0))  # BLAS has bits by threads
-    counts = rows.sum(axis=1)[:, None, None] + np.zeros(values.shape[:2])
+    rows = np.concatenate([np.full_like(weights[..., :1, :], 1.0 / weights.shape[-1]), weights], axis=-2)
+    rows = rows if counted is None else rows * counted[..., None, :]
+    by_row = "...rd,...mkd->...rmk"  # BLAS has bits by threads
+    sums = np.einsum(by_row, rows, np.where(is_known, values, 0.0))
+    counts = np.broadcast_to(rows.sum(axis=-1)[..., None, None], sums.shape)
     if not is_known.all():
-        counts = np.einsum("rd,mkd->rmk", rows, is_known.astype(np.float64))
+        counts = np.einsum(by_row, rows, is_known.astype(np.float64))
+    as_is, anew = np.s_[..., :1, :, :], np.s_[..., 1:, :, :]
     if counted is not None:
-        return np.stack(np.broadcast_arrays(sums[:1], sums[1:], counts[:1], counts[1:]))
+        return np.stack(np.broadcast_arrays(sums[as_is], sums[anew], counts[as_is], counts[anew]))
     means = sums / np.maximum(counts, LEAST)
-    return np.stack(np.broadcast_arrays(means[:1], means[1:], is_known.any(axis=-1)))
+    return np.stack(np.broadcast_arrays(means[as_is], means[anew], np.asarray(is_known.any(axis=-1))[..., None, :, :]))

@@ -105,9 +105,8 @@ class Labels(Value):
     def block(self, draws: range) -> FloatArray:
         """Return the masses of some draws, shape (n_draws, K, n_cases)."""
         if self.is_sure:
-            codes, masses = self.codes(draws).T, np.empty((self.means.shape[1], len(draws), self.n_cases))
-            for k, own in enumerate(masses):
-                np.equal(codes, k, out=own)
+            codes = np.ascontiguousarray(self.codes(draws).T)
+            masses = np.stack([codes == k for k in range(self.means.shape[1])]).astype(np.float64)
             return masses.transpose(1, 0, 2)  # so that those of one condition are a plain array
         own = self.data[:, draws.start : draws.stop : draws.step]
         if self.form == "numbers":

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import chain, combinations
@@ -24,7 +22,7 @@ from dissensus.core.arrays import NEAR, ROUGH, FloatArray, IntArray, SmallFloatA
 from dissensus.core.errors import DissensusError, listing
 from dissensus.core.names import case_positions, in_order_of_keys
 from dissensus.core.ragged import offsets_from_lengths, row_of_each, take_rows, weighted_counts
-from dissensus.draws import Batch, Plausibilities, identified
+from dissensus.draws import Batch, Plausibilities, identified, in_order
 from dissensus.evaluation.intervals import (
     CATEGORY_FIT,
     GROUP_RESAMPLES,
@@ -245,25 +243,6 @@ def cut(cases: Cases) -> list[Cases]:
     return [cases[start : start + PIECE] for start in range(0, len(cases), PIECE)]
 
 
-def in_order(tasks: Iterable[Callable[[], Sums]], threads: int) -> Iterator[Sums]:
-    """Run tasks in threads and give their results in order; few of them wait at any time."""
-    if threads == 1:
-        yield from (task() for task in tasks)
-        return
-    waiting: deque[Future[Sums]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for task in tasks:
-                waiting.append(pool.submit(task))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
 # Elsewhere ------------------------------------------------------------------------------------------------
 
 
@@ -448,15 +427,14 @@ class Values:
         both = np.concatenate([of_orders, of_draws], axis=1)
         return np.asarray(both[:, np.argsort(self.places)])
 
-    def of_case(self, case: int, step: int = 1) -> FloatArray:
-        """Return the values of every ``step``-th draw of a case, shape (models, metrics, n_draws)."""
-        of_draw = self.drawn.orders.of_draw[case]
-        return self.arranged(self.of_orders[..., of_draw], self.of_draws[:, :, case])[..., ::step]
+    def of_cases(self, number: int, step: int) -> tuple[FloatArray, FloatArray | None]:
+        """Return the values of every ``step``-th draw, (n_cases, models, metrics, n_draws), and how much draws count.
 
-    def chance_of(self, case: int, number: int, step: int = 1) -> FloatArray | None:
-        """Return how much every ``step``-th draw of a case counts."""
-        chance = self.chances[number]
-        return None if chance is None else chance[self.drawn.orders.of_draw[case]][::step]
+        The latter are (n_cases, n_draws), for what of the draws has this number; nothing where all count alike.
+        """
+        of_draw, chance = self.drawn.orders.of_draw[:, ::step], self.chances[number]
+        values = self.arranged(self.of_orders[..., of_draw], self.of_draws[..., ::step])
+        return np.moveaxis(values, 2, 0), None if chance is None else chance[of_draw]
 
     def by_draw(
         self,
@@ -751,18 +729,16 @@ def fit_entries(
     step = step_of(values.drawn.orders.of_draw.shape[1], REFIT_DRAWS)
     bootstrap = with_all(own.bootstrap(slice(None), n_refits - 1)) * own.weights[:, None]
     for number in range(len(values.chances)):
-        parts = []
-        for case, weights in enumerate(refits):
-            sums = reweighted(values.of_case(case, step), weights, values.chance_of(case, number, step))
-            if others is not None:
-                moved, of_family = others
-                other = reweighted(moved.of_case(case), of_family[case], moved.chance_of(case, number))
-                other[:: 2 if number else 3] = sums[:: 2 if number else 3, :1]  # with the prior as it is
-                sums = np.concatenate([sums, other], axis=1)
-            parts.append(sums * bootstrap[case][:, None, None])
-        word, of_cases = CATEGORY_FIT if number else "fit", np.stack(parts)
+        every, counted = values.of_cases(number, step)
+        sums = reweighted(every, np.stack(refits), counted)
+        if others is not None:
+            every, counted = others[0].of_cases(number, 1)
+            other = reweighted(every, np.stack(others[1]), counted)
+            other[:: 2 if number else 3] = sums[:: 2 if number else 3, :, :1]  # with the prior as it is
+            sums = np.concatenate([sums, other], axis=2)
+        word, of_cases = CATEGORY_FIT if number else "fit", sums * bootstrap[:, :, None, None]
         own_places = (place for place, view in views.items() if view[1] == number and place[0] != "bin")
-        found |= {(word, key, *place, EACH): of_cases[views[place][0]].sum(axis=0) for place in own_places}
+        found |= {(word, key, *place, EACH): of_cases[:, views[place][0]].sum(axis=1) for place in own_places}
     return found
 
 

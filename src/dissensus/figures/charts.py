@@ -209,20 +209,6 @@ class Cells(Mark):
         ]
 
 
-@dataclass(frozen=True, eq=False)
-class Labels(Mark):
-    """Write words at places."""
-
-    x: FloatArray
-    y: FloatArray
-    texts: tuple[str, ...]
-
-    def layers(self) -> list[dict[str, Any]]:
-        """Draw words."""
-        text = {"field": "text", "type": "nominal"}
-        return [self.layer({"type": "text"}, _rows(x=self.x, y=self.y, text=self.texts), text=text)]
-
-
 def _rows(**columns: Any) -> list[dict[str, Any]]:
     """Lay out columns as data; numbers that are not finite are missing, and digits that nobody can see are left out."""
     plain = {name: values for name, values in columns.items() if values is not None and len(values)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dissensus.core.arrays import CERTAIN, FloatArray, IntArray, is_uncertain
+from dissensus.core.arrays import CERTAIN, FloatArray, is_uncertain
 from dissensus.figures import theme
 from dissensus.figures.charts import (
     CERTAINTY,
@@ -113,16 +113,12 @@ def numbers(rows: pl.DataFrame, column: str) -> FloatArray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def sampled_places(number: int, most: int = MOST_IN_CLOUD, *, seed: int = 0) -> IntArray:
-    """Return all places, or a random ``most`` of them in order, the same ones every time."""
-    if number <= most:
-        return np.arange(number, dtype=np.int64)
-    return np.sort(np.random.default_rng(seed).choice(number, most, replace=False))
-
-
-def sampling_note(number: int, most: int = MOST_IN_CLOUD) -> str:
-    """Say that points were left out, if any were."""
-    return f" {most} of {number} cases are drawn, chosen at random." if number > most else ""
+def sampled(rows: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Return all rows, or some at random in their order, the same ones every time; and say that, if it is so."""
+    if len(rows) <= MOST_IN_CLOUD:
+        return rows, ""
+    places = np.sort(np.random.default_rng(0).choice(len(rows), MOST_IN_CLOUD, replace=False))
+    return rows[places], f" {MOST_IN_CLOUD} of {len(rows)} cases are drawn, chosen at random."
 
 
 # Certainty ----------------------------------------------------------------------------------------------
@@ -218,7 +214,7 @@ def categories_against_conditions(
     """Plot the certainty of the category of every case against the certainty of its condition."""
     first = certainties.filter(top=1).select("case", "certainty")
     both = first.join(by_category.select("case", "category", of_category="certainty"), on="case", maintain_order="left")
-    drawn = both[sampled_places(len(both))]
+    drawn, left_out = sampled(both)
     marks: list[Mark] = [diagonal()]
     for place, category in enumerate(in_order(drawn["category"], order)):
         rows = drawn.filter(category=category)
@@ -227,7 +223,7 @@ def categories_against_conditions(
         marks.append(Points(x, y, category, theme.hue(place), place, 6, opacity=0.55, texts=texts))
     axes = Axis("certainty of the condition", SHARE), Axis("certainty of the category", SHARE)
     below = [_share_below(frame, CERTAIN) for frame in (first, by_category)]
-    told_too: dict[str, Any] = {"certain": CERTAIN, "below": below, "left_out": sampling_note(len(both))}
+    told_too: dict[str, Any] = {"certain": CERTAIN, "below": below, "left_out": left_out}
     return chart("categories", [Pane(tuple(marks), *axes)], height=420, run=run, **told_too)
 
 
@@ -237,9 +233,10 @@ def agreement_scatter(agreement: pl.DataFrame, certainties: pl.DataFrame, *, run
     known = agreement.drop_nulls("agreement").drop_nans("agreement").select("case", "agreement")
     both = first.join(known, on="case", maintain_order="left")
     x, y = both["certainty"].to_numpy(), both["agreement"].to_numpy()
-    kept = sampled_places(len(both))
-    texts = told(both[kept], "case {case}\ncertainty: {certainty:.3f}\nagreement among annotators: {agreement:.3f}")
-    marks: list[Mark] = [Points(x[kept], y[kept], "cases", theme.hue(0), size=6, opacity=0.45, texts=texts)]
+    kept, left_out = sampled(both)
+    texts = told(kept, "case {case}\ncertainty: {certainty:.3f}\nagreement among annotators: {agreement:.3f}")
+    drawn = kept["certainty"].to_numpy(), kept["agreement"].to_numpy()
+    marks: list[Mark] = [Points(*drawn, "cases", theme.hue(0), size=6, opacity=0.45, texts=texts)]
     correlation = "undefined"  # where one side does not vary
     if len(x) > 1 and np.ptp(x) >= 1e-12 and np.ptp(y) >= 1e-12:
         slope, intercept = np.polyfit(x, y, 1)
@@ -248,7 +245,7 @@ def agreement_scatter(agreement: pl.DataFrame, certainties: pl.DataFrame, *, run
         correlation = f"{np.corrcoef(x, y)[0, 1]:.2f}"
     axes = Axis("certainty", SHARE), Axis("agreement among annotators", (-0.03, 1.03))
     panel = Pane(tuple(marks), *axes, f"correlation {correlation}, {len(x)} cases")
-    return chart("agreement", [panel], height=420, run=run, left_out=sampling_note(len(both)))
+    return chart("agreement", [panel], height=420, run=run, left_out=left_out)
 
 
 # Cases --------------------------------------------------------------------------------------------------
@@ -396,24 +393,16 @@ MOST_WITH_INTERVALS = 4
 SHARE, RATE = (0.0, 1.02), (-0.01, 1.01)
 
 
-def estimand_of(rows: pl.DataFrame) -> str:
-    """Say what the rows of one run estimate."""
-    return str(rows["estimand"][0]) if len(rows) else "adjusted"
+def estimated(rows: pl.DataFrame, run: str, joint: str = " under") -> dict[str, Any]:
+    """Say for a title what the rows of one run estimate, and under which run unless it is called like that.
 
-
-def truth_of(rows: pl.DataFrame) -> str:
-    """Say what labels the rows of one run are about."""
-    return str(rows["truth"][0]) if len(rows) else "top"
-
-
-def estimated(run: str, estimand: str, joint: str = " under") -> dict[str, Any]:
-    """Say for a title what is estimated, under which run unless it is called like that.
-
-    >>> estimated("plackett-luce 1", "adjusted")
+    >>> import polars as pl
+    >>> estimated(pl.DataFrame({"estimand": ["adjusted"]}), "plackett-luce 1")
     {'estimand': 'adjusted', 'Estimand': 'Adjusted', 'under': ' under plackett-luce 1'}
-    >>> estimated("panel", "panel")["under"]
+    >>> estimated(pl.DataFrame({"estimand": ["panel"]}), "panel")["under"]
     ''
     """
+    estimand = str(rows["estimand"][0]) if len(rows) else "adjusted"
     below = "" if run == estimand else f"{joint} {run}"
     return {"estimand": estimand, "Estimand": estimand.capitalize(), "under": below}
 
@@ -558,7 +547,7 @@ def draws_histogram(
     tables = [table.filter(metric=metric) for table in (per_resample, per_draw)]
     rows = summary.filter(metric=metric)
     span = joint_span(*(numbers(table, "mean") for table in tables), numbers(rows, "point_estimate"))
-    estimand, panels = estimand_of(rows), []
+    words, panels = estimated(rows, run, " of"), []
     for place, row in enumerate(rows.iter_rows(named=True)):
         values = [numbers(table.filter(model=row["model"]), "mean") for table in tables]
         edges, top = even_edges(*values, number=24), 0.0
@@ -574,9 +563,9 @@ def draws_histogram(
             if value is not None and np.isfinite(value):
                 told = (f"{name}: {value:.3f}",) * 2
                 marks.append(Line(np.full(2, value), np.array([0, top]), name, dash=dash, texts=told))
-        x = Axis(f"{estimand} {metric}" if place == len(rows) - 1 else "", span)
+        x = Axis(f"{words['estimand']} {metric}" if place == len(rows) - 1 else "", span)
         panels.append(Pane(tuple(marks), x, Axis("share", form=".1%"), row["model"]))
-    return chart("draws", panels, height=130, metric=metric, **estimated(run, estimand, " of"))
+    return chart("draws", panels, height=130, metric=metric, **words)
 
 
 # Groups of cases by the column that names them: what tells them apart, their axis, and how their size is written, which
@@ -594,18 +583,18 @@ def metric_by_group(frame: pl.DataFrame, metric: str, *, run: str, level: float 
     rows = frame.filter(metric=metric)
     rows = rows.sort("from", maintain_order=True) if column == "bin" else rows
     groups = dict(rows.unique(column, keep="first", maintain_order=True).select(column, "n_cases").iter_rows())
-    order, models, estimand = list(groups), _by(rows, "model"), estimand_of(rows)
+    order, models, words = list(groups), _by(rows, "model"), estimated(rows, run)
 
-    def words(row: dict[str, Any]) -> str:
+    def told(row: dict[str, Any]) -> str:
         return f"{row['model']}: {_with_interval(row)}\n{noun} {row[column]}, n = {row['n_cases']:.4g}"
 
     marks = []
     for place, (model, own) in enumerate(models):
         at = np.array([order.index(name) for name in own[column]], dtype=np.float64) + dodged(place, len(models))
-        marks.append(_interval_points(own, at, words, name=model, place=place, size=9))
+        marks.append(_interval_points(own, at, told, name=model, place=place, size=9))
     names = [shortened(name, 24) + f"\nn {n.format(n_cases)}" for name, n_cases in groups.items()]
-    panel = Pane(tuple(marks), named_places(names, side), Axis(f"{estimand} {metric}"))
-    return chart(f"by_{noun}", [panel], height=360, metric=metric, level=100 * level, **estimated(run, estimand))
+    panel = Pane(tuple(marks), named_places(names, side), Axis(f"{words['estimand']} {metric}"))
+    return chart(f"by_{noun}", [panel], height=360, metric=metric, level=100 * level, **words)
 
 
 # Comparisons --------------------------------------------------------------------------------------------
@@ -614,7 +603,7 @@ def metric_by_group(frame: pl.DataFrame, metric: str, *, run: str, level: float 
 def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, models: Sequence[str]) -> Chart:
     """Tabulate the probability that the model of a row is better than the model of a column."""
     chosen = differences.filter(metric=metric)
-    estimand, place = estimand_of(chosen), {model: number for number, model in enumerate(models)}
+    place = {model: number for number, model in enumerate(models)}
     values = np.full((len(models), len(models)), np.nan)
     for first, second, probability in chosen.select("first", "second", "probability_better").iter_rows():
         values[place[first], place[second]] = probability
@@ -626,7 +615,7 @@ def probability_matrix(differences: pl.DataFrame, metric: str, *, run: str, mode
     names = [shortened(name, 18) for name in models]
     across, down = (named_places(names, title, margin=0.5) for title in ("... is better than", "this model ..."))
     panel, height = Pane((Cells(values, labels, texts),), across, down), max(180, 46 * len(models))
-    return chart("comparison", [panel], height=height, metric=metric, **estimated(run, estimand))
+    return chart("comparison", [panel], height=height, metric=metric, **estimated(chosen, run))
 
 
 def chance(value: float, digits: int) -> str:
@@ -646,11 +635,11 @@ def chance(value: float, digits: int) -> str:
 def rank_distribution(ranks: pl.DataFrame, metric: str, *, run: str | None = None) -> Chart:
     """Stack the probabilities of the ranks of each model: one panel for one run, or one per model across all runs."""
     rows = ranks.filter(metric=metric)
-    models, estimand = _by(rows, "model"), estimand_of(rows)
+    models = _by(rows, "model")
     if run is not None:
         names = named_places([shortened(model, 22) for model, _ in models])
         panel = Pane(_stacked(models, len(models)), names, PROBABILITY)
-        return chart("ranks", [panel], height=280, metric=metric, **estimated(run, estimand))
+        return chart("ranks", [panel], height=280, metric=metric, **estimated(rows, run))
     aggregations = list(by_aggregation(rows))
     panels = []
     for model, _ in models:
@@ -658,8 +647,8 @@ def rank_distribution(ranks: pl.DataFrame, metric: str, *, run: str | None = Non
             columns = [(f"{model}, {run_of(part)}", part.filter(model=model)) for _, part in runs]
             axis, title = reliabilities([known for known, _ in runs]), f"{shortened(model, 18)}: {aggregation}"
             panels.append(Pane(_stacked(columns, len(models)), axis, PROBABILITY, title))
-    words: dict[str, Any] = {"metric": metric, "estimand": estimand, "under": " under every run"}
-    return chart("ranks", panels, columns=len(aggregations), height=120, **words)
+    words = estimated(rows, "every run")
+    return chart("ranks", panels, columns=len(aggregations), height=120, metric=metric, **words)
 
 
 def _stacked(columns: list[tuple[str, pl.DataFrame]], n_models: int) -> tuple[Bars, ...]:
@@ -688,8 +677,8 @@ def curves(rows: pl.DataFrame, *, run: str, everybody: str = "", level: float = 
     positive, which ``everybody`` names, or none.
     """
     name, x, y, marks_of = CURVES[rows["kind"][0]]
-    estimand, best = estimand_of(rows), max(float(rows["high"].max() or 0.0), 0.02)  # type: ignore[arg-type]
-    y, panels = Axis(f"{estimand} {y.title}", y.span or (-0.25 * best, 1.08 * best)), []
+    words, best = estimated(rows, run), max(float(rows["high"].max() or 0.0), 0.02)  # type: ignore[arg-type]
+    y, panels = Axis(f"{words['estimand']} {y.title}", y.span or (-0.25 * best, 1.08 * best)), []
     for question, own in _by(rows, "question"):
         marks, all_of_them = marks_of(own.filter(own["model"] != everybody)), own.filter(model=everybody)
         if len(all_of_them):
@@ -697,7 +686,7 @@ def curves(rows: pl.DataFrame, *, run: str, everybody: str = "", level: float = 
             every = Line(numbers(all_of_them, "x"), numbers(all_of_them, "y"), everybody, theme.NEUTRAL, dash=1)
             marks = [none, every, *marks]
         panels.append(Pane(tuple(marks), x, y, shortened(question)))
-    told = {"labels": CAPTIONS["positive"][truth_of(rows)], "level": 100 * level, **estimated(run, estimand)}
+    told = {"labels": CAPTIONS["positive"][rows["truth"][0]], "level": 100 * level, **words}
     told["bands"] = f"Bands: {100 * level:g} % at each place, on cases like these; annotators count as fixed."
     return chart(name, panels, columns=1 + (len(panels) > 1), height=340 if len(panels) < 3 else 260, **told)
 
@@ -754,9 +743,9 @@ def confusion_matrices(rows: pl.DataFrame, *, run: str, conditions: Sequence[str
         for question, of_question in _by(rows, "question")
         for model, own in _by(of_question, "model")
     ]
-    told: dict[str, Any] = {"level": 100 * level, **estimated(run, estimand_of(rows))}
+    told: dict[str, Any] = {"level": 100 * level, **estimated(rows, run)}
     told["where"] = "in brackets" if len(conditions) <= MOST_WITH_INTERVALS else "when pointed at"
-    told["labels"] = CAPTIONS["label"][truth_of(rows)]
+    told["labels"] = CAPTIONS["label"][rows["truth"][0]]
     return chart("confusion", panels, columns=1 + (len(panels) > 1), height=max(150, 44 * len(conditions)), **told)
 
 

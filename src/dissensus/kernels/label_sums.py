@@ -49,6 +49,16 @@ def answer_sums(answers: npt.NDArray[np.uint8], numbers: FloatArray) -> FloatArr
     return sums
 
 
+@compiled
+def sums_by_place(places: IntArray, number: int, masses: FloatArray) -> FloatArray:
+    """Add up masses (n, m) by the place of each case (m,), of so many places, shape (n, number)."""
+    sums = np.zeros((len(masses), number))
+    for row in range(len(masses)):
+        for case in range(len(places)):
+            sums[row, places[case]] += masses[row, case]
+    return sums
+
+
 def weighted_sums(masses: FloatArray, columns: FloatArray) -> FloatArray:
     """Add up masses (n_draws, k, m) times what each of them adds to several sums (k, n_sums, m): (n_draws, n_sums).
 
@@ -63,27 +73,25 @@ def weighted_sums(masses: FloatArray, columns: FloatArray) -> FloatArray:
     return sums
 
 
-def confusions(labels: FloatArray, weights: FloatArray, picks: FloatArray) -> FloatArray:
+def confusions(labels: FloatArray, picks: FloatArray) -> FloatArray:
     """Add up how much of which label was called what, shape (n_draws, K, K): labels in rows, calls in columns.
 
     Parameters
     ----------
     labels : (n_draws, K, m)
         How much of each case has which label.
-    weights : (m,)
-        How much each case counts.
     picks : (m, K)
         How much of each case is called what.
 
     Examples
     --------
-    >>> confusions(np.array([[[1.0, 0.0], [0.0, 1.0]]]), np.ones(2), np.array([[1.0, 0.0], [0.5, 0.5]]))
+    >>> confusions(np.array([[[1.0, 0.0], [0.0, 1.0]]]), np.array([[1.0, 0.0], [0.5, 0.5]]))
     array([[[1. , 0. ],
             [0.5, 0.5]]])
     """
     from scipy.sparse import csr_array
 
-    called = csr_array(weights[:, None] * picks)
+    called = csr_array(picks)
     return np.stack([of_draw @ called for of_draw in labels])
 
 
@@ -110,12 +118,16 @@ def binned_sums(
     >>> sums[0], sums[2]
     (array([[2., 1.]]), array([[1. , 0.5]]))
     """
-    sums = np.empty((6, len(positive), bins))
-    for draw, (yes, no) in enumerate(zip(positive, negative, strict=True)):
-        mass = yes + no
-        for row, numbers in enumerate((mass, mass * probabilities, yes, yes * yes, yes * mass, mass * mass)):
-            sums[row, draw] = np.bincount(place, numbers, bins)
-    return sums
+    mass, flat = positive + negative, np.ones_like(probabilities)
+    pairs = (
+        (mass, flat),
+        (mass, probabilities),
+        (positive, flat),
+        (positive, positive),
+        (positive, mass),
+        (mass, mass),
+    )
+    return np.stack([sums_by_place(place, bins, one * other) for one, other in pairs])
 
 
 def step_sums(places: IntArray, steps: int, positive: FloatArray, negative: FloatArray) -> FloatArray:
@@ -133,11 +145,9 @@ def step_sums(places: IntArray, steps: int, positive: FloatArray, negative: Floa
     >>> step_sums(np.array([1, 0, 1]), 2, np.array([[1.0, 0.0, 0.5]]), np.array([[0.0, 1.0, 0.5]]))
     array([[0.  , 1.5 , 1.  , 0.5 , 0.25, 1.25, 1.25]])
     """
-    sums = np.empty((len(positive), 2 * steps + 3))
-    for of_draw, yes, no in zip(sums, positive, negative, strict=True):
-        of_draw[:steps], of_draw[steps : 2 * steps] = np.bincount(places, yes, steps), np.bincount(places, no, steps)
-        of_draw[2 * steps :] = [np.einsum("i,i->", *pair) for pair in ((yes, no), (yes, yes), (no, no))]
-    return sums
+    pairs = ((positive, negative), (positive, positive), (negative, negative))
+    products = [np.einsum("dm,dm->d", *pair) for pair in pairs]
+    return np.column_stack([*(sums_by_place(places, steps, one) for one in (positive, negative)), *products])
 
 
 def pair_shares(positive: FloatArray, negative: FloatArray, own: FloatArray) -> FloatArray:

@@ -410,7 +410,7 @@ class ConfusionMetric(QuestionMetric):
         """Add up hits, labels, calls and the distance, shape (n_draws, 3 K + 1)."""
         from dissensus.kernels.label_sums import confusions
 
-        matrix = confusions(part.masses, np.ones(len(part.stated)), part.stated)  # labels in rows, calls in columns
+        matrix = confusions(part.masses, part.stated)  # labels in rows, calls in columns
         distance = (matrix * self.costs(matrix.shape[-1])).sum(axis=(1, 2))[:, None]
         return np.hstack([np.diagonal(matrix, axis1=1, axis2=2), matrix.sum(axis=2), matrix.sum(axis=1), distance])
 

@@ -397,15 +397,12 @@ class FileEvaluation:
             storage.remove(partition.part(chunk))
         return found
 
-    def _worked(
-        self, work: Work, settings: bytes, what: str, given: Mapping[str, Any], sizes: Mapping[str, int] | None = None
-    ) -> Iterator[tuple[str, Any]]:
-        """Do work, wherever it is done; results come in any order. Sizes are numbers of cases."""
-        known, unit = (dict.fromkeys(given, 1), "pieces") if sizes is None else (sizes, "cases")
-        with self.watch.progress(what, sum(known[name] for name in given), unit) as advance:
-            for name, result in worked(self.executor, work, settings, given):
-                yield name, result
-                advance(known[name])
+    def _worked(self, work: Work, settings: bytes, what: str, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Do work, wherever it is done; results come in any order."""
+        with self.watch.progress(what, len(given), "pieces") as advance:
+            for result in worked(self.executor, work, settings, given):
+                yield result
+                advance(1)
 
     def _together(self, files: Sequence[str], kind: str, what: str) -> Any:
         """Add up what is in files on the workers, level by level in the order of pieces, and here what is left."""
@@ -592,7 +589,7 @@ class FileEvaluation:
         def total(request: case_prior.Request) -> FloatArray:
             settings = pickle.dumps((self.partition, reading, request, self.asked["seed"], finding))
             names = {name: name for name in self.pieces.digests}
-            found = dict(self._worked(passes.sum_piece, settings, what, names, self.pieces.sizes))
+            found = dict(self._worked(passes.sum_piece, settings, what, names))
             return np.asarray(sum(one for _, one in sorted(found.items()) if one is not None))
 
         how: dict[str, Any] = {"total": total, "labels": rows.labels_by_case, "trained_on": trained_on}
@@ -616,7 +613,7 @@ class FileEvaluation:
         if 0 < len(left) < len(keys):
             self.watch.say(f"{len(keys) - len(left)} of {len(keys)} pieces are finished")
         told = pickled((self.partition, settings))
-        list(self._worked(passes.evaluate_piece, told, "evaluating", left, self.pieces.sizes))
+        list(self._worked(passes.evaluate_piece, told, "evaluating", left))
         return keys
 
     def _left_out(self, settings: Settings, runs: Sequence[int]) -> dict[str, AnnotatorSpread]:

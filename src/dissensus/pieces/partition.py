@@ -102,26 +102,24 @@ class Pieces:
 
     Attributes
     ----------
-    digests, sizes
-        By piece: the hash of what its rows say, and the number of its cases. A piece is called after the generation of
-        files with which its cases came, and the part of their hash, or the file.
+    digests
+        By piece, the hash of what its rows say. A piece is called after the generation of files with which its cases
+        came, and the part of their hash, or the file.
     matches
         By input of a model: how its cases fit those of the study.
     """
 
     digests: Mapping[str, str]
-    sizes: Mapping[str, int]
     matches: Mapping[str, Match]
 
     @staticmethod
     def joined(parts: Sequence[Pieces]) -> Pieces:
         """Put together what is known of different pieces."""
-        digests, sizes, matches = dict[str, str](), dict[str, int](), dict[str, Match]()
+        digests, matches = dict[str, str](), dict[str, Match]()
         for one in parts:
             digests |= one.digests
-            sizes |= one.sizes
             matches |= {name: matches.get(name, Match()) + match for name, match in one.matches.items()}
-        return Pieces(dict(sorted(digests.items())), sizes, matches)
+        return Pieces(dict(sorted(digests.items())), matches)
 
 
 def partition_of(
@@ -218,7 +216,7 @@ def gather(settings: bytes, bucket: int) -> Pieces:
     piece: they declare names, or a reader refuses them.
     """
     how: Partition = pickle.loads(settings)
-    frames, digests, sizes = dict[str, pl.DataFrame](), dict[str, str](), dict[str, int]()
+    frames, digests = dict[str, pl.DataFrame](), dict[str, str]()
     for name in how.types:
         files = [f"{how.storage.root}/{how.part(chunk)}" for chunk in how.chunks if chunk.input == name]
         rows = pl.scan_parquet(files, glob=False, hive_partitioning=False)
@@ -230,8 +228,8 @@ def gather(settings: bytes, bucket: int) -> Pieces:
         how_written = {"compression": "lz4", "statistics": False}
         payload = bundled({name: parquet(rows, **how_written) for name, rows in own.items()})
         how.storage.write(f"{how.folder}/{piece}", payload)
-        digests[piece], sizes[piece] = hashlib.sha256(payload).hexdigest(), len(cases)
-    return Pieces(digests, sizes, _matches(frames))
+        digests[piece] = hashlib.sha256(payload).hexdigest()
+    return Pieces(digests, _matches(frames))
 
 
 def of_cases(frames: Mapping[str, pl.DataFrame], cases: pl.Series) -> dict[str, pl.DataFrame]:
@@ -252,7 +250,7 @@ def compare_files(settings: bytes, given: tuple[str, str]) -> Pieces:
     compared = {name: place for name, place in how.files[piece].items() if name == STUDY or name.startswith("model")}
     types = {name: {how.columns[name]: how.types[name][how.columns[name]]} for name in compared}
     named = {name: how.named(name, rows_in(place, types[name])) for name, place in compared.items()}
-    return Pieces({piece: digest}, {piece: named[STUDY][NAME].n_unique()}, _matches(named))
+    return Pieces({piece: digest}, _matches(named))
 
 
 def rows_about(settings: bytes, piece: str) -> dict[str, pl.DataFrame]:

@@ -21,6 +21,7 @@ from dissensus.core.errors import DissensusError, listing, suggestion
 from dissensus.core.names import Duplicates, Question, Unranked, composed, spelt
 from dissensus.core.ragged import begins_run, offsets_from_lengths, row_of_each, weighted_counts
 from dissensus.core.receipt import Note
+from dissensus.core.screen import counted
 from dissensus.study.panel import ANONYMOUS, Panel, check_sum_of_votes, place_of
 from dissensus.study.question import ABSENT, NOT_ASSESSED, AnswerArray, asked_of
 
@@ -291,8 +292,10 @@ def without_repeats(
     All arrays have one entry per mention; a smaller rank is better.
     """
     keys = opinion * len(names) + codes
-    if begins_run(np.sort(keys, kind="stable")).all():  # fast where mentions of a ranking stand together
+    keys.sort(kind="stable")  # in place, and fast where mentions of a ranking stand together
+    if begins_run(keys).all():
         return np.empty(0, dtype=np.int64), ()
+    keys = opinion * len(names) + codes
     order = np.lexsort((rank, keys)) if duplicates == "best" and rank is not None else np.argsort(keys, kind="stable")
     again = order[~begins_run(keys[order])]
     opinions, first = np.unique(opinion[again], return_index=True)
@@ -304,8 +307,7 @@ def without_repeats(
     raise DissensusError(
         f"{what} {shown[0][1]!r} is {mention}ed twice by one annotator",
         expected=f"every {what} at most once in a {noun}",
-        got=f"{len(again):,} repeated {mention}{'s' * (len(again) > 1)} in {len(opinions):,} {noun}"
-        f"{'s' * (len(opinions) > 1)}",
+        got=f"{counted(len(again), f'repeated {mention}')} in {counted(len(opinions), noun)}",
         where="; ".join(places) + (f"; and {len(opinions) - SHOWN:,} more" if len(opinions) > SHOWN else ""),
         advice=f"tell repeated {noun}s apart (annotation column), or say which {mention} counts: duplicates='first'"
         + (" or 'best'" if what == "condition" else "")

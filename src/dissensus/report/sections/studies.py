@@ -152,26 +152,20 @@ def annotator_table(evaluation: Evaluation) -> Table | None:
         rows_of_model = {row["annotator"]: row for row in sorted(known, key=lambda row: -row["agreement"])}
     if not accuracy and not rows_of_model:
         return None
-    findings = evaluation.asked_findings
-    people = list(accuracy or [("", name) for name in rows_of_model])
-    beside = [rows_of_model.get(name) for _, name in people]
-    estimated = [
-        accuracy.get(who, (0 if one is None else one["n_cases"], *[np.nan] * 3))
-        for who, one in zip(people, beside, strict=True)
-    ]
-    columns = {"finding": [visible(finding) for finding, _ in people]} if findings else {}
-    columns |= {
-        called(evaluation): [visible(name) for _, name in people],
-        "cases": [f"{one[0]:,}" for one in estimated],
-    }
-    if rows_of_model and not findings:
-        columns["agreement with the others"] = [interval(one, "agreement") for one in beside]
-        same = [NOTHING if one is None else f"{one['model_agreement']:.2f}" for one in beside]
-        columns[f"{leader} with the same others"] = same
-    if accuracy:
-        told = [interval(dict(zip(("mean", "low", "high"), numbers, strict=True))) for _, *numbers in estimated]
-        columns["estimated accuracy (Dawid-Skene)"] = told
-    return {"head": [*columns], "rows": [*zip(*columns.values(), strict=True)], "cases": [one[0] for one in estimated]}
+    findings, rows, sizes = evaluation.asked_findings, [], []
+    for finding, name in accuracy or [("", name) for name in rows_of_model]:
+        cases, *numbers = accuracy.get((finding, name), (rows_of_model.get(name, {}).get("n_cases", 0), *[np.nan] * 3))
+        beside = rows_of_model.get(name)
+        pair = [] if not rows_of_model or findings else [interval(beside, "agreement")]
+        pair += [] if not pair else [NOTHING if beside is None else f"{beside['model_agreement']:.2f}"]
+        told = interval(dict(zip(("mean", "low", "high"), numbers, strict=True)))
+        own = [told] if accuracy else []
+        rows.append((*([visible(finding)] if findings else []), visible(name), f"{cases:,}", *pair, *own))
+        sizes.append(cases)
+    beside_names = ["agreement with the others", f"{leader} with the same others"] if rows_of_model else []
+    head = [*(["finding"] if findings else []), called(evaluation), "cases", *([] if findings else beside_names)]
+    head += ["estimated accuracy (Dawid-Skene)"] if accuracy else []
+    return {"head": head, "rows": rows, "cases": sizes}
 
 
 def accuracies(evaluation: Evaluation) -> dict[tuple[str, str], tuple[Any, ...]]:

@@ -319,17 +319,18 @@ def _ranked(study: Study, parsed: Parsed, options: Options) -> tuple[Study, list
         study = asked_of(study, options.question, options.positive, are_ordered=False)
     assumed, notes = [], []
     is_declared = options.question is not None or "kind_of_question" in parsed.frame.columns
-    kind = None if is_declared or (study.mentions_per_ranking > 1).any() else recognised_question(study.conditions)
+    mentions, has_order = study.mentions_per_ranking, bool((study.blocks_per_ranking > 1).any())
+    kind = None if is_declared or (mentions > 1).any() else recognised_question(study.conditions)
     if kind is not None:
         study = asked_of(study.with_conditions(kind[1]), kind[0], are_ordered=True)
         assumed.append(f"the answers are {'yes or no' if kind[0] == 'binary' else 'grades'}, {OTHERWISE}")
     is_said = options.unranked is not None or "unranked" in parsed.frame.columns
-    if study.question == "conditions" and not is_said and (study.mentions_per_ranking < study.n_conditions).any():
+    if study.question == "conditions" and not is_said and (mentions < study.n_conditions).any():
         assumed.append("what an annotator does not mention ranks below what they mention")
     if asked := question_in_words(study):
         assumed.append(f"annotators were {asked}: {listing(study.conditions, most=8)}")
-    tied = int(study.votes[study.has_tie].sum())
-    if tied >= max(2, LEAST_TIED * study.n_votes) and not (study.blocks_per_ranking > 1).any():
+    tied = 0 if has_order else int(study.votes[study.has_tie].sum())
+    if tied >= max(2, LEAST_TIED * study.n_votes):
         notes.append(Note("several conditions in no order", tied, "tied (findings? --format checklist)"))
     return study, notes, assumed
 

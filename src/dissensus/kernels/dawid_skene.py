@@ -438,7 +438,7 @@ def fill_predictive(
                 other[k] += power * (parts[column, k] - sums[row, k])
         else:
             for k in range(len(other)):
-                other[k] += log_rise(shapes[label, k] + counts[column, k], power)
+                other[k] += parts[column, k] if power == 1.0 else log_rise(shapes[label, k] + counts[column, k], power)
                 if is_last:
                     other[k] -= log_rise(totals[k] + rows[row, k], together)
         if not is_named:

@@ -193,6 +193,12 @@ def test_many_conditions_cost_nothing_and_blocks_may_be_arrays_and_tuples() -> N
     assert mean_average_overlap(a, b, depth=2, n_conditions=1_000_000_000) == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_tie_may_be_a_set() -> None:
+    ties: list[Any] = [{"b", "c"}, ["b", "c"]]
+    of_set, of_list = (mean_average_overlap([["a"], tie], [["b"], ["a"]], depth=3, n_conditions=9) for tie in ties)
+    assert of_set == of_list
+
+
 @pytest.mark.parametrize(
     ("a", "b", "depth", "n_conditions", "message"),
     [
@@ -209,10 +215,10 @@ def test_many_conditions_cost_nothing_and_blocks_may_be_arrays_and_tuples() -> N
         ([[0.5]], [[0]], 1, 3, "neither a name nor a code"),
         ([[True]], [[0]], 1, 3, "neither a name nor a code"),
         ([[["a"]]], [["a"]], 1, 3, "neither a name nor a code"),
-        (["Eczema"], [["Eczema"]], 1, 3, "rankings are nested to the wrong depth"),
-        ("Eczema", [["Eczema"]], 1, 3, "rankings are nested to the wrong depth"),
-        ([0, 1], [[0]], 1, 3, "rankings are nested to the wrong depth"),
-        (None, [[0]], 1, 3, "rankings are nested to the wrong depth"),
+        (["Eczema"], [["Eczema"]], 1, 3, "a ranking must be a list of blocks"),
+        ("Eczema", [["Eczema"]], 1, 3, "a ranking must be a list of blocks"),
+        ([0, 1], [[0]], 1, 3, "a ranking must be a list of blocks"),
+        (None, [[0]], 1, 3, "a ranking must be a list of blocks"),
         ([[0], []], [[0]], 1, 3, "a block is empty"),
     ],
 )

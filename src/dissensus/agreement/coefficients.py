@@ -21,7 +21,7 @@ from dissensus.core.errors import DissensusError, known_name, listing
 from dissensus.core.names import Ranking
 from dissensus.core.ragged import offsets_from_lengths, product, row_of_each, take_rows, weighted_counts
 from dissensus.core.screen import repr_html
-from dissensus.study.builders import is_code, nested_levels
+from dissensus.study.builders import is_code
 from dissensus.study.panel import ANONYMOUS
 from dissensus.study.study import Study, require_kind
 
@@ -637,7 +637,11 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     0.75
     """
     check_depth(depth, n_conditions)
-    mentions = nested_levels([[a, b]])[-1]
+    a, b = (
+        [_listed(block, f"{name}, block {number}") for number, block in enumerate(_listed(one, name), start=1)]
+        for name, one in (("a", a), ("b", b))
+    )
+    mentions = [one for block in (*a, *b) for one in block]
     names, numbers = ([one for one in mentions if isinstance(one, str) == is_name] for is_name in (True, False))
     outside = [one for one in numbers if is_code(one) and not 0 <= int(one) < n_conditions]
     mixed = listing([names[0], numbers[0]]) if names and numbers else ""
@@ -659,6 +663,20 @@ def mean_average_overlap(a: Ranking, b: Ranking, *, depth: int, n_conditions: in
     dense = vectors.toarray()
     own, common = product(dense * dense, signs), product(dense[0] * dense[1], signs)
     return min(1.0, float(common / np.sqrt(own.prod()) if normalised else common))
+
+
+def _listed(value: Any, place: str) -> list[Any]:
+    """Return the members of a list or a set, or say what a ranking is."""
+    is_one = isinstance(value, str | bytes) or getattr(value, "ndim", 1) == 0
+    if is_one or not isinstance(value, Sequence | np.ndarray | set | frozenset):
+        raise DissensusError(
+            "a ranking must be a list of blocks",
+            expected="blocks of tied conditions, best first: [['Eczema'], ['Psoriasis', 'Tinea']] or [[3], [0, 2]]",
+            got=f"{value!r:.60}",
+            where=f"ranking {place}",
+            advice="a single label is [['name']]: one block with one condition",
+        )
+    return list(value)
 
 
 def check_depth(depth: int, n_conditions: int) -> None:

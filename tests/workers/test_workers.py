@@ -188,11 +188,13 @@ def test_no_scheduler_answers(address: str, monkeypatch: pytest.MonkeyPatch, cap
 
 LONG = """
 import os
+import signal
 from dissensus.core.output import told_when_interrupted
 from dissensus.workers import local_cluster, worked
 from workers import pieces_of_work as pieces
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, interrupts are ignored
     with told_when_interrupted(), local_cluster(1, threads=1) as client:
         print(*client.run(os.getpid).values(), flush=True)
         list(worked(client, pieces.worker_and_payload, b"0.1", {str(i): bytes for i in range(600)}))

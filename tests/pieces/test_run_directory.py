@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -182,3 +183,16 @@ def test_results_that_fail_leave_the_earlier_ones_and_the_mark_comes_last(
     monkeypatch.setattr(Path, "replace", watched)
     go_on(run)
     assert seen == [("summary.json", False), ("run.json", False)]
+
+
+def test_an_error_of_the_disk_is_told_and_what_was_finished_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (piece_of(key, "sums") for key in KEYS[:2])
+    with run_in(tmp_path / "run", MANIFEST) as run:
+        run.storage.write(first, b"sums")
+        monkeypatch.setattr("os.fsync", Mock(side_effect=OSError(28, "No space left on device")))
+        with pytest.raises(FormatError, match="no space left on device") as caught:
+            run.storage.write(second, b"sums")
+        assert "--resume" in caught.value.advice
+        assert (run.storage.read(first), run.storage.has(second)) == (b"sums", False)

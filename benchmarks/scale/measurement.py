@@ -157,8 +157,9 @@ def measure_dask(bench: Bench, whole: Run, found: Measured) -> None:
         dask.seen.seconds / threads.seen.seconds,
         limit=DASK_LIMIT,
     )
-    alone = dask.stages.second / threads.stages.second
-    found.add(f"{cases}: Dask with two workers / two threads, the evaluation of shards alone", alone)
+    if threads.stages.second:  # which is not to be told of very few shards
+        alone = dask.stages.second / threads.stages.second
+        found.add(f"{cases}: Dask with two workers / two threads, the evaluation of shards alone", alone)
     found.add(f"{cases}: memory of all processes of Dask, libraries included", dask.seen.peak / 1e6, "MB")
 
 

@@ -498,7 +498,7 @@ class Judge:
 
     def calibration(self) -> Calibration:
         """Put everything into tables."""
-        split, specs = self.split, tuple(self.scored)
+        split, specs, best = self.split, tuple(self.scored), self.scored[self.best()]
         labels = dict(zip(specs, labels_of(specs), strict=True))
         scores: list[Row] = []
         bins: list[Row] = []
@@ -507,7 +507,7 @@ class Judge:
             bins += [{"aggregation": label, **row} for row in own]
             confirmed = {name: own[-1][name] if own else math.nan for name in ("stated", "predicted", "confirmed")}
             error = {"calibration_error": calibration_error(own) if own else math.nan}
-            scores.append({"aggregation": label, **self._compared(spec), **confirmed, **error})
+            scores.append({"aggregation": label, **self._compared(spec, best), **confirmed, **error})
         counts = {
             "pairs": self.pairs.n_pairs,
             "cases": len(np.unique(self.pairs.cases)),
@@ -519,14 +519,9 @@ class Judge:
         models = () if split is None else tuple(self._agreements(labels, split))
         return Calibration(specs, tuple(scores), tuple(bins), models, counts)
 
-    def _compared(self, spec: Aggregation) -> Row:
+    def _compared(self, spec: Aggregation, best: Scored) -> Row:
         """Average the scores of an aggregation, and their differences to the best, behind its parameters."""
-        one, best, parameters, average = (
-            self.scored[spec],
-            self.scored[self.best()],
-            spec.parameters(),
-            self.pairs.average,
-        )
+        one, parameters, average = self.scored[spec], spec.parameters(), self.pairs.average
         alpha, prior = one.fitted.get("alpha", parameters.get("alpha")), parameters.get("prior")
         able = bool(np.isfinite(one.logs).all() and np.isfinite(best.logs).all())
         score, first = average(one.logs), average(one.firsts)
